@@ -1,0 +1,107 @@
+// The Wan2.2 VAE: open a checkpoint once, decode any number of clips with it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pantograph/execution_context.h"
+#include "pantograph/frame_sink.h"
+#include "pantograph/tensor_view.h"
+
+namespace pantograph {
+
+// What the numbers in a latent tensor are; a file does not say.
+enum class LatentScale {
+  kRaw,         // z, as the VAE takes it: what diffusers' `vae.decode` is given
+  kNormalized,  // (z - mean) / std per channel: what a sampler works on (`output_type="latent"`)
+};
+
+// config.json of a Wan2.2-family AutoencoderKLWan, as far as decoding depends on it.
+struct VaeConfig {
+  std::int64_t latent_channels = 0;        // z_dim
+  std::int64_t decoder_base_channels = 0;  // decoder_base_dim
+  std::vector<std::int64_t> channel_multipliers;  // dim_mult, from high to low resolution
+  std::int64_t residual_blocks = 0;               // num_res_blocks; the decoder has one more a level
+  std::vector<bool> temporal_downsample;          // temperal_downsample, one for each resampler
+  std::int64_t patch_size = 0;
+  std::vector<double> latents_mean, latents_std;  // one for each latent channel
+
+  [[nodiscard]] std::int64_t spatial_factor() const;   // pixels of a latent's edge: 16
+  [[nodiscard]] std::int64_t temporal_factor() const;  // frames of a latent after the first: 4
+  // Frames of the video that `latent_frames` latent frames decode to: 4 T - 3, and 0 for 0.
+  [[nodiscard]] std::int64_t video_frames(std::int64_t latent_frames) const;
+};
+
+struct Progress {
+  std::int64_t frames_done = 0;
+  std::int64_t frames_total = 0;  // 0 where a stream has no known end
+  double seconds = 0;             // since the decode began
+};
+using ProgressCallback = std::function<void(const Progress&)>;
+
+struct DecodeOptions {
+  LatentScale scale = LatentScale::kRaw;
+  // Latent frames a pass; 0 takes the fastest pass whose memory fits. Frames do not depend on it
+  // beyond rounding.
+  std::int64_t frames_per_pass = 0;
+  // Bytes the session may take besides the weights; 0 takes what the device has free, within reason.
+  std::size_t memory_limit = 0;
+  ExecutionContext context{};
+  CancelToken cancel{};
+};
+
+// One clip being decoded. Holds the causal history of that clip and nothing else does: sessions on
+// one Vae, in one thread or several, never see each other. A session is used by one thread at a time.
+class DecodeSession {
+ public:
+  DecodeSession(DecodeSession&&) noexcept;
+  DecodeSession& operator=(DecodeSession&&) noexcept;
+  ~DecodeSession();
+
+  // Decodes the next `n` latent frames of the clip: latents [C, n, h, w] with the h and w the
+  // session was made for, f32, bf16 or f16, any strides. Every video frame they complete goes to
+  // `sink`: 1 for the first latent frame of the clip, 4 for each after it.
+  // Throws Error; after that the session is spent and every further push throws.
+  void push(const TensorView& latents, FrameSink& sink);
+
+  [[nodiscard]] std::int64_t latent_frames() const;    // pushed so far
+  [[nodiscard]] std::int64_t frames_per_pass() const;  // latent frames, as chosen
+  [[nodiscard]] std::size_t planned_bytes() const;     // peak of what the session takes
+
+ private:
+  friend class Vae;
+  struct Impl;
+  explicit DecodeSession(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+class Vae {
+ public:
+  // Opens a diffusers folder (config.json and one or more safetensors files). Every problem of the
+  // weights is found here: missing, unexpected and mis-shaped tensors are listed together.
+  static Vae open(const std::filesystem::path& checkpoint, const ExecutionContext& context = {});
+
+  [[nodiscard]] const VaeConfig& config() const;
+  [[nodiscard]] std::int64_t parameters() const;  // of the decoder
+
+  // A session for latents of h x w. Memory is planned and taken here; throws
+  // Error(kOutOfMemory) naming the pass size that would fit where it does not suffice.
+  [[nodiscard]] DecodeSession decode_session(std::int64_t h, std::int64_t w,
+                                             const DecodeOptions& options = {}) const;
+
+  // Decodes a whole clip [C, T, h, w] into `sink`, without calling its finish().
+  // NaN and infinity in the latents are refused by frame before any work is done.
+  void decode(const TensorView& latents, FrameSink& sink, const DecodeOptions& options = {},
+              const ProgressCallback& progress = {}) const;
+
+ private:
+  struct Impl;
+  explicit Vae(std::shared_ptr<const Impl> impl);
+  std::shared_ptr<const Impl> impl_;
+};
+
+}  // namespace pantograph

@@ -1,0 +1,15 @@
+// Elements of any floating type as f32.
+#pragma once
+
+#include <cstdint>
+
+#include "pantograph/tensor_view.h"
+
+namespace pantograph {
+
+// `count` consecutive elements of type `from` (f32, bf16, f16) at `source` into `target`; throws
+// Error(kInvalidArgument) for another type. Pointers need no alignment beyond the element's own.
+void convert_to_f32(DType from, const void* source, float* target, std::int64_t count);
+void convert_from_f32(const float* source, DType to, void* target, std::int64_t count);
+
+}  // namespace pantograph
