@@ -1,0 +1,34 @@
+// A model's tensors by name, from whatever files hold them.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "checkpoint/json.h"
+#include "checkpoint/mapped_file.h"
+#include "pantograph/tensor_view.h"
+
+namespace pantograph {
+
+struct CheckpointTensor {
+  TensorView view;                         // into the mapped file
+  std::shared_ptr<const MappedFile> file;  // keeps the view valid; release_pages() when packed
+};
+
+struct Checkpoint {
+  std::filesystem::path path;  // as the user named it
+  Json config;                 // config.json; null where the form has none
+  std::vector<std::filesystem::path> files;
+  std::map<std::string, CheckpointTensor> tensors;
+};
+
+// Opens a diffusers folder: config.json with either one "diffusion_pytorch_model.safetensors" (or
+// the only *.safetensors there) or shards listed by "*.safetensors.index.json".
+// Throws Error: kNotFound (nothing there, a missing shard), kFormat (a broken file; an index that
+// names a tensor its shard lacks, or a tensor that stands in two shards).
+Checkpoint open_checkpoint(const std::filesystem::path& path);
+
+}  // namespace pantograph
