@@ -1,0 +1,42 @@
+# GPU code is optional: PANTOGRAPH_CUDA=AUTO builds it where a CUDA toolkit >= 12.6 is found, ON
+# insists, OFF never looks. Sets PANTOGRAPH_HAS_CUDA. The runtime is linked statically and the driver
+# library never, so one binary runs with a GPU and without.
+
+set(PANTOGRAPH_CUDA AUTO CACHE STRING "Build the CUDA code: AUTO, ON or OFF")
+set_property(CACHE PANTOGRAPH_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(PANTOGRAPH_CUDA_MINIMUM 12.6)
+
+set(PANTOGRAPH_HAS_CUDA OFF)
+if(PANTOGRAPH_CUDA)
+  find_package(CUDAToolkit ${PANTOGRAPH_CUDA_MINIMUM} QUIET)
+  if(CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE)
+    set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE} CACHE FILEPATH "CUDA compiler")
+    set(CMAKE_CUDA_ARCHITECTURES 80)  # a fallback; pantograph_cuda_library sets each target's own
+    enable_language(CUDA)
+    set(PANTOGRAPH_HAS_CUDA ON)
+  elseif(NOT PANTOGRAPH_CUDA STREQUAL AUTO)
+    message(FATAL_ERROR "PANTOGRAPH_CUDA=ON, but no CUDA toolkit >= ${PANTOGRAPH_CUDA_MINIMUM} with "
+                        "nvcc was found: name one with -DCUDAToolkit_ROOT=<folder>")
+  endif()
+endif()
+message(STATUS "CUDA code: ${PANTOGRAPH_HAS_CUDA}")
+
+# What each family is compiled for. sm_80 code serves every 8.x GPU, and the PTX of 9.0 those after
+# Hopper; an `a` family has features of one generation only and must stay in its own library.
+set(PANTOGRAPH_CUDA_FAMILY_general 80-real 90)
+set(PANTOGRAPH_CUDA_FAMILY_sm90a 90a-real)
+
+# pantograph_cuda_library(token_ops_kernels FAMILY general SOURCES a.cu ... LINKS pantograph_core)
+# One object library of device code for one family; a library of src/ops takes it in by PRIVATE.
+function(pantograph_cuda_library name)
+  cmake_parse_arguments(ARG "" "FAMILY" "SOURCES;LINKS" ${ARGN})
+  add_library(pantograph_${name} OBJECT ${ARG_SOURCES})
+  set_target_properties(pantograph_${name} PROPERTIES
+    CUDA_ARCHITECTURES "${PANTOGRAPH_CUDA_FAMILY_${ARG_FAMILY}}")
+  target_include_directories(pantograph_${name} PRIVATE
+    ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_compile_options(pantograph_${name} PRIVATE
+    # CMake 3.25 does not know that nvcc has C++20, so CUDA_STANDARD cannot say it.
+    $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-Xcompiler=-Wall,-Wextra,-Wshadow;$<$<BOOL:${PANTOGRAPH_WERROR}>:-Werror=all-warnings;-Xcompiler=-Werror>>)
+  target_link_libraries(pantograph_${name} PUBLIC CUDA::cudart_static ${ARG_LINKS})
+endfunction()
