@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,10 @@ struct SafetensorsHeader {
   std::int64_t data_begin = 0;                  // bytes from the beginning of the file
 };
 
-// Reads a header from the first bytes of a file of `file_size` bytes and proves that every tensor
-// lies inside it, that none overlap and that no byte is left over. Throws Error(kFormat).
+// Reads a header from the first bytes of a file of `file_size` bytes, the whole header among them,
+// and proves that every tensor lies inside the file, that none overlap and that no byte is left
+// over. Tensors may lie at any byte, aligned or not. Throws Error: kFormat; kUnsupported for a
+// dtype that DType lacks or more than TensorView::kMaxRank dimensions.
 SafetensorsHeader parse_safetensors_header(std::span<const std::byte> bytes, std::int64_t file_size,
                                            const std::string& where);
 
@@ -51,16 +54,17 @@ struct NamedTensor {
   std::vector<std::int64_t> shape;
 };
 
-// Writes a file whose tensors are given one after the other, in the order declared, in pieces of any
-// size: nothing but the header is held. The file appears under its name with finish() only.
+// Writes a file whose tensors are given one after the other, in the order declared, in pieces of
+// any size: nothing but the header is held. The file appears under its name with finish() only.
 class SafetensorsWriter {
  public:
+  // Throws Error: kInvalidArgument (names, shapes), else as TemporaryOutput does.
   SafetensorsWriter(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
                     const std::map<std::string, std::string>& metadata = {});
   ~SafetensorsWriter();
   SafetensorsWriter(SafetensorsWriter&&) noexcept;
-  void append(const void* bytes, std::size_t count);
-  void finish();  // throws kInternal where bytes are missing or too many
+  void append(const void* bytes, std::size_t count);  // throws kIo
+  void finish();  // throws kIo, and kInternal where bytes are missing
 
  private:
   struct Impl;

@@ -9,6 +9,9 @@ namespace pantograph {
 // what lies under it on destruction: a file or a folder.
 class TemporaryOutput {
  public:
+  // Creates nothing yet, but finds here what would make commit() fail hours later. Throws Error:
+  // kNotFound (the target's folder), kIo (it cannot be written to), kInvalidArgument (no name; a
+  // target that is neither a file nor a folder).
   explicit TemporaryOutput(std::filesystem::path target);
   ~TemporaryOutput();
   TemporaryOutput(const TemporaryOutput&) = delete;
@@ -16,11 +19,14 @@ class TemporaryOutput {
 
   [[nodiscard]] const std::filesystem::path& path() const { return temporary_; }
   [[nodiscard]] const std::filesystem::path& target() const { return target_; }
-  void commit();  // renames onto the target, replacing a file; throws Error(kIo)
+  // Renames onto the target. A file replaces a file; a folder's entries move into a folder that is
+  // there already, replacing files of the same names. Throws Error(kIo).
+  void commit();
 
  private:
-  std::filesystem::path target_, temporary_;
-  bool committed_ = false;
+  std::filesystem::path target_;     // as the user named it
+  std::filesystem::path resolved_;   // the same place, through symbolic links
+  std::filesystem::path temporary_;  // beside resolved_
 };
 
 }  // namespace pantograph

@@ -1,0 +1,186 @@
+#include "checkpoint/checkpoint.h"
+
+#include <algorithm>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "checkpoint/safetensors.h"
+#include "core/check.h"
+
+namespace pantograph {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kConfigName = "config.json";
+constexpr std::string_view kWeightsName = "diffusion_pytorch_model.safetensors";
+constexpr std::string_view kIndexSuffix = ".safetensors.index.json";
+constexpr std::string_view kExpected =
+    "expected a diffusers folder: config.json and diffusion_pytorch_model.safetensors";
+
+using Names = std::vector<std::string>;
+
+Names list_folder(const fs::path& folder) {
+  Names names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+  }
+  if (error) {
+    fail(ErrorKind::kIo, folder.string(), ": the folder cannot be listed: ", error.message());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// For a message: the first few names, and how many more.
+std::string summary(const Names& names) {
+  constexpr std::size_t kShown = 8;
+  if (names.empty()) return "nothing";
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) {
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  return names.size() <= kShown ? text : join(text, " and ", names.size() - kShown, " more");
+}
+
+Json read_json(const fs::path& path) {
+  const MappedFile file(path);
+  const auto* const text = reinterpret_cast<const char*>(file.bytes().data());
+  Json json = parse_json({text, file.bytes().size()}, path.string());
+  if (json.object() == nullptr) fail(ErrorKind::kFormat, path.string(), ": not a JSON object");
+  return json;
+}
+
+// The one file of `folder` that says where the weights are: a safetensors file or an index of
+// several. Both of the standard name, or several of other names, would leave it to chance.
+std::string choose_weights(const fs::path& folder) {
+  const Names names = list_folder(folder);
+  const auto choose = [&names](const auto& fits) {
+    Names chosen;
+    std::copy_if(names.begin(), names.end(), std::back_inserter(chosen), fits);
+    return chosen;
+  };
+  Names candidates = choose([](const std::string& name) {
+    return name == kWeightsName || name == join(kWeightsName, ".index.json");
+  });
+  if (candidates.empty()) {
+    candidates = choose([](const std::string& name) { return name.ends_with(kIndexSuffix); });
+  }
+  if (candidates.empty()) {
+    candidates = choose([](const std::string& name) { return name.ends_with(".safetensors"); });
+  }
+  if (candidates.empty()) {
+    fail(ErrorKind::kNotFound, folder.string(), ": no safetensors file; found ", summary(names),
+         "; ", kExpected);
+  }
+  if (candidates.size() > 1) {
+    fail(ErrorKind::kFormat, folder.string(), ": ", summary(candidates),
+         " could each be the weights; leave one of them");
+  }
+  return candidates.front();
+}
+
+void add_file(Checkpoint& checkpoint, const SafetensorsFile& file) {
+  for (const auto& [name, entry] : file.header().tensors) {
+    const auto [present, added] =
+        checkpoint.tensors.try_emplace(name, CheckpointTensor{file.view(name), file.file()});
+    if (!added) {
+      fail(ErrorKind::kFormat, "the tensor ", Json(name).dump(), " stands in both ",
+           present->second.file->path().string(), " and ", file.path().string());
+    }
+  }
+  checkpoint.files.push_back(file.path());
+}
+
+// Which tensors an index says each shard holds.
+std::map<std::string, Names> read_index(const fs::path& path) {
+  const Json index = read_json(path);
+  const Json* const weight_map = index.find("weight_map");
+  if (weight_map == nullptr || weight_map->object() == nullptr || weight_map->object()->empty()) {
+    fail(ErrorKind::kFormat, path.string(),
+         ": no \"weight_map\" that gives each tensor the file that holds it");
+  }
+  std::map<std::string, Names> shards;
+  for (const auto& [tensor, value] : *weight_map->object()) {
+    const std::string* const shard = value.string();
+    if (shard == nullptr) {
+      fail(ErrorKind::kFormat, path.string(), ": the tensor ", Json(tensor).dump(),
+           " has a file name that is not a string");
+    }
+    // An index must not lead out of its own folder.
+    if (shard->empty() || *shard == "." || *shard == ".." ||
+        shard->find_first_of(std::string_view("/\\\0", 3)) != std::string::npos) {
+      fail(ErrorKind::kFormat, path.string(), ": the shard ", value.dump(),
+           " is not the name of a file beside the index");
+    }
+    shards[*shard].push_back(tensor);
+  }
+  return shards;
+}
+
+void add_shards(Checkpoint& checkpoint, const fs::path& index) {
+  const fs::path folder = index.parent_path();
+  const std::map<std::string, Names> shards = read_index(index);
+  Names missing;
+  for (const auto& [shard, tensors] : shards) {
+    std::error_code error;
+    if (!fs::exists(folder / shard, error)) missing.push_back(shard);
+  }
+  if (!missing.empty()) {
+    fail(ErrorKind::kNotFound, index.string(), ": ", missing.size(), " of ", shards.size(),
+         " shards are missing: ", summary(missing));
+  }
+  for (const auto& [shard, tensors] : shards) {
+    const SafetensorsFile file = SafetensorsFile::open(folder / shard);
+    for (const std::string& tensor : tensors) {
+      if (!file.header().tensors.contains(tensor)) {
+        fail(ErrorKind::kFormat, index.string(), ": the tensor ", Json(tensor).dump(),
+             " should be in ", shard, ", which has none of that name");
+      }
+    }
+    add_file(checkpoint, file);
+  }
+}
+
+void open_diffusers_folder(Checkpoint& checkpoint, const fs::path& folder) {
+  checkpoint.config = read_json(folder / kConfigName);
+  const fs::path weights = folder / choose_weights(folder);
+  if (weights.string().ends_with(kIndexSuffix)) {
+    add_shards(checkpoint, weights);
+  } else {
+    add_file(checkpoint, SafetensorsFile::open(weights));
+  }
+}
+
+}  // namespace
+
+Checkpoint open_checkpoint(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::unknown) {
+    fail(ErrorKind::kIo, path.string(), ": cannot be reached: ", error.message());
+  }
+  if (!fs::exists(status)) {
+    fail(ErrorKind::kNotFound, path.string(), ": no such file or folder; ", kExpected);
+  }
+  if (!fs::is_directory(status)) {
+    fail(ErrorKind::kUnsupported, path.string(), ": single files are not supported; ", kExpected);
+  }
+
+  Checkpoint checkpoint;
+  checkpoint.path = path;
+  // A whole pipeline's folder keeps the VAE in a subfolder.
+  for (const fs::path& folder : {path / "vae", path}) {
+    if (fs::exists(folder / kConfigName, error)) {
+      open_diffusers_folder(checkpoint, folder);
+      return checkpoint;
+    }
+  }
+  fail(ErrorKind::kNotFound, path.string(), ": no config.json; found ", summary(list_folder(path)),
+       "; ", kExpected);
+}
+
+}  // namespace pantograph
