@@ -1,4 +1,5 @@
-// The one exception type of the library: a kind a program can act on and a message a person can read.
+// The one exception type of the library: a kind a program can act on and a message a person can
+// read.
 #pragma once
 
 #include <stdexcept>

@@ -12,8 +12,8 @@ namespace pantograph {
 // Element types that files hold. Arithmetic is done in f32, bf16 and f16 only.
 enum class DType : std::uint8_t { kF32, kBF16, kF16, kF64, kI64, kI32, kI16, kI8, kU8, kBool };
 
-std::size_t size_of(DType dtype);      // bytes of one element
-const char* to_string(DType dtype);    // "f32", "bf16", ...
+std::size_t size_of(DType dtype);    // bytes of one element
+const char* to_string(DType dtype);  // "f32", "bf16", ...
 
 enum class DeviceKind : std::uint8_t { kCpu, kCuda };
 

@@ -22,11 +22,11 @@ enum class LatentScale {
 
 // config.json of a Wan2.2-family AutoencoderKLWan, as far as decoding depends on it.
 struct VaeConfig {
-  std::int64_t latent_channels = 0;        // z_dim
-  std::int64_t decoder_base_channels = 0;  // decoder_base_dim
+  std::int64_t latent_channels = 0;               // z_dim
+  std::int64_t decoder_base_channels = 0;         // decoder_base_dim
   std::vector<std::int64_t> channel_multipliers;  // dim_mult, from high to low resolution
-  std::int64_t residual_blocks = 0;               // num_res_blocks; the decoder has one more a level
-  std::vector<bool> temporal_downsample;          // temperal_downsample, one for each resampler
+  std::int64_t residual_blocks = 0;       // num_res_blocks; the decoder has one more a level
+  std::vector<bool> temporal_downsample;  // temperal_downsample, one for each resampler
   std::int64_t patch_size = 0;
   std::vector<double> latents_mean, latents_std;  // one for each latent channel
 
@@ -48,14 +48,16 @@ struct DecodeOptions {
   // Latent frames a pass; 0 takes the fastest pass whose memory fits. Frames do not depend on it
   // beyond rounding.
   std::int64_t frames_per_pass = 0;
-  // Bytes the session may take besides the weights; 0 takes what the device has free, within reason.
+  // Bytes the session may take besides the weights; 0 takes what the device has free, within
+  // reason.
   std::size_t memory_limit = 0;
   ExecutionContext context{};
   CancelToken cancel{};
 };
 
 // One clip being decoded. Holds the causal history of that clip and nothing else does: sessions on
-// one Vae, in one thread or several, never see each other. A session is used by one thread at a time.
+// one Vae, in one thread or several, never see each other. A session is used by one thread at a
+// time.
 class DecodeSession {
  public:
   DecodeSession(DecodeSession&&) noexcept;

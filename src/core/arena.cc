@@ -7,7 +7,8 @@
 namespace pantograph {
 
 Arena::Block Arena::take(std::size_t bytes) {
-  const std::size_t size = (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+  const std::size_t size =
+      (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
   std::size_t offset = 0;
   auto next = used_.begin();
   for (; next != used_.end() && next->offset - offset < size; ++next) {
@@ -23,8 +24,9 @@ Arena::Block Arena::take(std::size_t bytes) {
 void Arena::Block::release() noexcept {
   if (arena_ == nullptr) return;
   auto& used = arena_->used_;
-  used.erase(std::lower_bound(used.begin(), used.end(), offset_,
-                              [](const Range& range, std::size_t at) { return range.offset < at; }));
+  used.erase(
+      std::lower_bound(used.begin(), used.end(), offset_,
+                       [](const Range& range, std::size_t at) { return range.offset < at; }));
   arena_ = nullptr;
 }
 

@@ -7,8 +7,9 @@
 
 namespace pantograph {
 
-// Hands out offsets, first fit. Without a slab it only measures: the same sequence of calls, run once
-// to plan and once in earnest, gives the same offsets, so peak() is known before any memory is taken.
+// Hands out offsets, first fit. Without a slab it only measures: the same sequence of calls, run
+// once to plan and once in earnest, gives the same offsets, so peak() is known before any memory is
+// taken.
 class Arena {
  public:
   static constexpr std::size_t kAlignment = 256;
@@ -18,7 +19,9 @@ class Arena {
    public:
     Block() = default;
     Block(Block&& other) noexcept
-        : arena_(std::exchange(other.arena_, nullptr)), offset_(other.offset_), bytes_(other.bytes_) {}
+        : arena_(std::exchange(other.arena_, nullptr)),
+          offset_(other.offset_),
+          bytes_(other.bytes_) {}
     Block& operator=(Block&& other) noexcept {
       if (this != &other) {
         release();

@@ -19,7 +19,9 @@ struct FramesView {
   [[nodiscard]] std::size_t frame_bytes() const {
     return static_cast<std::size_t>(frame_elements()) * size_of(dtype);
   }
-  [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(frames) * frame_bytes(); }
+  [[nodiscard]] std::size_t bytes() const {
+    return static_cast<std::size_t>(frames) * frame_bytes();
+  }
   [[nodiscard]] float* f32() const { return reinterpret_cast<float*>(data); }
 
   // Frames [begin, begin + count). A negative `begin` reaches the room in front (see Frames).
@@ -38,7 +40,11 @@ class Frames {
   Frames() = default;
   Frames(Arena& arena, DType dtype, std::int64_t frames, std::int64_t height, std::int64_t width,
          std::int64_t channels, std::int64_t lead = 0)
-      : view_{.data = nullptr, .dtype = dtype, .frames = frames, .height = height, .width = width,
+      : view_{.data = nullptr,
+              .dtype = dtype,
+              .frames = frames,
+              .height = height,
+              .width = width,
               .channels = channels} {
     const std::size_t lead_bytes = static_cast<std::size_t>(lead) * view_.frame_bytes();
     block_ = arena.take(view_.bytes() + lead_bytes);

@@ -1,4 +1,5 @@
-// bf16 and f16 to f32 and back, round to nearest even; NaNs stay NaNs.
+// bf16 and f16 to f32 and back, round to nearest even; NaNs stay NaNs. Each function computes all
+// its cases and selects, so that loops over it vectorise.
 #pragma once
 
 #include <bit>
@@ -12,12 +13,13 @@ inline float bf16_to_float(std::uint16_t bits) {
 
 inline std::uint16_t float_to_bf16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
-  if ((bits & 0x7fffffffU) > 0x7f800000U) return static_cast<std::uint16_t>((bits >> 16) | 0x40U);
-  return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
+  const std::uint32_t rounded = bits + 0x7fffU + ((bits >> 16) & 1U);
+  const std::uint32_t quiet_nan = bits | 0x400000U;
+  const bool nan = (bits & 0x7fffffffU) > (255U << 23);
+  return static_cast<std::uint16_t>((nan ? quiet_nan : rounded) >> 16);
 }
 
-// The two below compute every case and select, so that loops over them vectorise. f16 has 5 bits
-// of exponent, bias 15, and 10 of mantissa; f32 has 8, bias 127, and 23.
+// f16 has 5 bits of exponent, bias 15, and 10 of mantissa; f32 has 8, bias 127, and 23.
 
 inline float f16_to_float(std::uint16_t bits) {
   const std::uint32_t sign = (bits & 0x8000U) << 16;

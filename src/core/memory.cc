@@ -50,7 +50,9 @@ std::size_t rounded(std::size_t bytes) {
 
 }  // namespace
 
-std::size_t available_memory() { return std::min(meminfo_available(), control_group_available()); }
+std::size_t available_memory() {
+  return std::min(meminfo_available(), control_group_available());
+}
 
 std::size_t peak_resident_memory() {
   rusage usage{};
@@ -77,8 +79,8 @@ Buffer::Buffer(std::size_t bytes, const Allocator& allocator) : bytes_(bytes) {
     deallocate_ = allocator.deallocate;
   } else {
     // Straight from the system: zero pages cost nothing until touched, and all of it goes back.
-    void* pages = mmap(nullptr, rounded(bytes), PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* pages =
+        mmap(nullptr, rounded(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     data_ = pages == MAP_FAILED ? nullptr : static_cast<std::byte*>(pages);
     deallocate_ = [](void* pointer, std::size_t size) { munmap(pointer, rounded(size)); };
   }

@@ -19,7 +19,8 @@ int available_cores() {
 void parallel_for(std::int64_t count, std::int64_t grain,
                   const std::function<void(std::int64_t, std::int64_t)>& body) {
   if (count <= 0) return;
-  const std::int64_t most = (count + std::max<std::int64_t>(grain, 1) - 1) / std::max<std::int64_t>(grain, 1);
+  const std::int64_t most =
+      (count + std::max<std::int64_t>(grain, 1) - 1) / std::max<std::int64_t>(grain, 1);
   const auto parts = std::min<std::int64_t>(omp_get_max_threads(), most);
   if (parts <= 1) {
     body(0, count);
@@ -44,6 +45,8 @@ ThreadLimit::ThreadLimit(int threads) : before_(omp_get_max_threads()) {
   omp_set_num_threads(threads > 0 ? threads : available_cores());
 }
 
-ThreadLimit::~ThreadLimit() { omp_set_num_threads(before_); }
+ThreadLimit::~ThreadLimit() {
+  omp_set_num_threads(before_);
+}
 
 }  // namespace pantograph

@@ -7,31 +7,45 @@ namespace pantograph {
 std::size_t size_of(DType dtype) {
   switch (dtype) {
     case DType::kF64:
-    case DType::kI64: return 8;
+    case DType::kI64:
+      return 8;
     case DType::kF32:
-    case DType::kI32: return 4;
+    case DType::kI32:
+      return 4;
     case DType::kBF16:
     case DType::kF16:
-    case DType::kI16: return 2;
+    case DType::kI16:
+      return 2;
     case DType::kI8:
     case DType::kU8:
-    case DType::kBool: return 1;
+    case DType::kBool:
+      return 1;
   }
   return 1;
 }
 
 const char* to_string(DType dtype) {
   switch (dtype) {
-    case DType::kF32: return "f32";
-    case DType::kBF16: return "bf16";
-    case DType::kF16: return "f16";
-    case DType::kF64: return "f64";
-    case DType::kI64: return "i64";
-    case DType::kI32: return "i32";
-    case DType::kI16: return "i16";
-    case DType::kI8: return "i8";
-    case DType::kU8: return "u8";
-    case DType::kBool: return "bool";
+    case DType::kF32:
+      return "f32";
+    case DType::kBF16:
+      return "bf16";
+    case DType::kF16:
+      return "f16";
+    case DType::kF64:
+      return "f64";
+    case DType::kI64:
+      return "i64";
+    case DType::kI32:
+      return "i32";
+    case DType::kI16:
+      return "i16";
+    case DType::kI8:
+      return "i8";
+    case DType::kU8:
+      return "u8";
+    case DType::kBool:
+      return "bool";
   }
   return "unknown";
 }
@@ -42,8 +56,8 @@ TensorView TensorView::dense(void* data, DType dtype, std::span<const std::int64
     fail(ErrorKind::kInvalidArgument, "a tensor of ", shape.size(), " dimensions; at most ",
          kMaxRank, " are supported");
   }
-  TensorView view{.data = data, .dtype = dtype, .rank = static_cast<int>(shape.size()),
-                  .device = device};
+  TensorView view{
+      .data = data, .dtype = dtype, .rank = static_cast<int>(shape.size()), .device = device};
   auto stride = static_cast<std::int64_t>(1);
   std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
   for (int i = view.rank - 1; i >= 0; --i) {

@@ -1,0 +1,103 @@
+// The decoder's parts, each a direct transcription of its definition.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/wan_vae/causal_state.h"
+#include "models/wan_vae/config.h"
+#include "ops/conv3d/conv3d.h"
+
+namespace pantograph::wan_vae {
+
+// Everything a pass of one session works with.
+struct Pass {
+  ops::Context ops;
+  CausalState* state = nullptr;
+  DType dtype = DType::kF32;  // of activations
+
+  [[nodiscard]] Frames frames(const FramesView& like, std::int64_t channels,
+                              std::int64_t lead = 0) const {
+    return {*ops.arena, dtype, like.frames, like.height, like.width, channels, lead};
+  }
+};
+
+// Finds tensors by name; they have been checked against decoder_tensors().
+class TensorSource {
+ public:
+  explicit TensorSource(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {}
+  [[nodiscard]] ops::Conv3dWeights convolution(const std::string& name) const;
+  [[nodiscard]] std::vector<float> gamma(const std::string& name) const;
+  [[nodiscard]] bool has(const std::string& name) const {
+    return checkpoint_.tensors.contains(name);
+  }
+
+ private:
+  const Checkpoint& checkpoint_;
+};
+
+// RMS norm, SiLU and the causal convolution that follows: y = conv(silu(norm(x))) (+ residual).
+class NormedConvolution {
+ public:
+  NormedConvolution(const TensorSource& source, const std::string& norm, const std::string& conv)
+      : gamma_(source.gamma(norm)), conv_(source.convolution(conv)) {}
+
+  // The normalised x with its history in front, which is all the convolution needs.
+  [[nodiscard]] Frames prepare(const Pass& pass, const FramesView& x) const;
+  void convolve(const Pass& pass, const FramesView& prepared, const FramesView& y,
+                const FramesView* residual = nullptr) const;
+  [[nodiscard]] std::int64_t out_channels() const { return conv_.out_channels(); }
+
+ private:
+  std::vector<float> gamma_;
+  ops::Conv3dWeights conv_;
+};
+
+// y = conv2(silu(norm2(conv1(silu(norm1(x)))))) + s, s = x or a 1x1x1 convolution of it.
+class ResidualBlock {
+ public:
+  ResidualBlock(const TensorSource& source, const std::string& name);
+  // x stays as it is; y has `lead` frames of room in front.
+  [[nodiscard]] Frames apply(const Pass& pass, const FramesView& x, std::int64_t lead) const;
+  void apply_in_place(const Pass& pass, const FramesView& x) const;
+
+ private:
+  // Everything up to conv2's input.
+  [[nodiscard]] Frames inner(const Pass& pass, const FramesView& x) const;
+  NormedConvolution first_, second_;
+  std::optional<ops::Conv3dWeights> shortcut_;
+};
+
+// x += proj(attention(qkv(norm(x)))), within each frame.
+class AttentionBlock {
+ public:
+  AttentionBlock(const TensorSource& source, const std::string& name);
+  void apply_in_place(const Pass& pass, const FramesView& x) const;
+
+ private:
+  std::vector<float> gamma_;
+  ops::Conv3dWeights to_qkv_, proj_;
+};
+
+// x2 in height and width, and in time where the level has it, plus the shortcut from the level's
+// input.
+class Upsampler {
+ public:
+  Upsampler(const TensorSource& source, const std::string& name, const Level& level);
+
+  // Frames of room that x needs in front, holding what came before it.
+  [[nodiscard]] std::int64_t lead() const { return temporal_ ? 2 : 0; }
+  // `input` is the level's input at x's frames; `first` says that x begins with frame 0 of the
+  // sequence, which is then cleared: the temporal convolution never sees it.
+  [[nodiscard]] Frames apply(const Pass& pass, const FramesView& input, const FramesView& x,
+                             bool first) const;
+
+ private:
+  void enlarge(const Pass& pass, const FramesView& x, const FramesView& y) const;
+  std::optional<ops::Conv3dWeights> temporal_;
+  ops::Conv3dWeights spatial_;
+};
+
+}  // namespace pantograph::wan_vae

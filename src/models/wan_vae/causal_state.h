@@ -1,0 +1,35 @@
+// What one decode remembers between passes: the last frames that each causal convolution has seen.
+#pragma once
+
+#include <cstddef>
+#include <map>
+
+#include "core/frames.h"
+#include "core/memory.h"
+#include "ops/context.h"
+
+namespace pantograph::wan_vae {
+
+// Planning lays the histories out; allocate() then takes them as one zeroed buffer, zeros being
+// what a causal convolution sees before the first frame.
+class CausalState {
+ public:
+  // Fills the `count` frames of room in front of x with the history of `owner`.
+  void restore(const ops::Context& context, const void* owner, const FramesView& x,
+               std::int64_t count);
+  // Keeps the last `count` frames of x, counted with the room in front of it.
+  void save(const ops::Context& context, const void* owner, const FramesView& x,
+            std::int64_t count);
+
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }  // once planned
+  void allocate(const Allocator& allocator) { buffer_ = Buffer(bytes_, allocator); }
+
+ private:
+  FramesView history(const void* owner, const FramesView& x, std::int64_t count);
+
+  std::map<const void*, std::size_t> offsets_;
+  std::size_t bytes_ = 0;
+  Buffer buffer_;
+};
+
+}  // namespace pantograph::wan_vae

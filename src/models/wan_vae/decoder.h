@@ -1,0 +1,58 @@
+// The Wan2.2 VAE decoder over a chunk of latent frames.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "models/wan_vae/blocks.h"
+
+namespace pantograph::wan_vae {
+
+// How much is worked on at once.
+struct PassSize {
+  std::int64_t latent_frames = 1;
+  // Frames that the highest temporal rate hands on at a time, from the last temporal resampler
+  // upwards; 0 hands on all. Those levels take nearly all the memory.
+  std::int64_t group_frames = 0;
+};
+
+class Decoder {
+ public:
+  Decoder(const VaeConfig& config, const Checkpoint& checkpoint);
+
+  // Receives pixels [n, H, W, 3] in [-1, 1], in order. Not called while planning.
+  using Emit = std::function<void(const FramesView& pixels)>;
+
+  // latents [C, n, h, w] as decode_session's scale says; `first` where they begin the sequence.
+  void decode(const Pass& pass, const PassSize& size, const TensorView& latents, LatentScale scale,
+              bool first, const Emit& emit) const;
+
+ private:
+  Decoder(const VaeConfig& config, const TensorSource& source);
+
+  struct UpBlock {
+    std::vector<ResidualBlock> residual;
+    std::optional<Upsampler> upsampler;
+  };
+  struct Chunk {
+    const Pass& pass;
+    const PassSize& size;
+    const Emit& emit;
+  };
+  void level(const Chunk& chunk, std::size_t index, Frames input, bool first) const;
+  void pixels(const Chunk& chunk, const FramesView& x) const;
+  [[nodiscard]] std::int64_t group(const PassSize& size, std::size_t index,
+                                   std::int64_t frames) const;
+
+  VaeConfig config_;
+  std::vector<Level> levels_;
+  std::vector<float> latent_scale_, latent_shift_;  // of normalised latents
+  ops::Conv3dWeights post_quant_conv_, conv_in_;
+  ResidualBlock mid_first_;
+  AttentionBlock mid_attention_;
+  ResidualBlock mid_second_;
+  std::vector<UpBlock> up_blocks_;
+  NormedConvolution conv_out_;
+};
+
+}  // namespace pantograph::wan_vae

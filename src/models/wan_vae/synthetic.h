@@ -1,0 +1,26 @@
+// Seeded random checkpoints and latents in the real layout, for demos, tests and benchmarks: the
+// released weights are not needed to see or measure a decode.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "pantograph/vae.h"
+
+namespace pantograph::wan_vae {
+
+// The released configuration, with channels 1/32 as wide.
+VaeConfig tiny_config();
+
+// Writes config.json and diffusion_pytorch_model.safetensors with the decoder's tensors into
+// `folder`, which is made. Convolutions are uniform in +-1.2 / sqrt(fan_in), gammas 1 + 0.2 N(0,
+// 1), all rounded to bf16 first, so that every dtype holds (nearly, in f16) the same numbers.
+void make_checkpoint(const std::filesystem::path& folder, const VaeConfig& config,
+                     std::uint64_t seed, DType dtype);
+
+// Writes one tensor "latents" [48, T, h, w], N(0, 1) rounded to bf16. The numbers of the first T'
+// frames do not depend on T: a shorter clip of the same seed and size is a prefix.
+void make_latents(const std::filesystem::path& file, std::int64_t frames, std::int64_t height,
+                  std::int64_t width, std::uint64_t seed, DType dtype);
+
+}  // namespace pantograph::wan_vae

@@ -1,0 +1,136 @@
+#include "pantograph/vae.h"
+
+#include <chrono>
+
+#include "checkpoint/checkpoint.h"
+#include "core/check.h"
+#include "models/wan_vae/session.h"
+
+namespace pantograph {
+
+struct Vae::Impl {
+  VaeConfig config;
+  std::int64_t parameters = 0;
+  std::shared_ptr<const wan_vae::Decoder> decoder;
+};
+
+struct DecodeSession::Impl {
+  wan_vae::Session session;
+};
+
+namespace {
+
+// Counts frames on their way to another sink and tells the progress callback.
+class CountingSink final : public FrameSink {
+ public:
+  CountingSink(FrameSink& target, std::int64_t total, const ProgressCallback& progress)
+      : target_(target), progress_(progress) {
+    state_.frames_total = total;
+  }
+  void write(const TensorView& frames) override {
+    target_.write(frames);
+    state_.frames_done += frames.shape[0];
+    state_.seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+    if (progress_) progress_(state_);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  FrameSink& target_;
+  const ProgressCallback& progress_;
+  Progress state_;
+  Clock::time_point begin_ = Clock::now();
+};
+
+void check_clip(const VaeConfig& config, const TensorView& latents) {
+  if (latents.rank != 4) {
+    fail(ErrorKind::kInvalidArgument, "latents of ", latents.rank, " dimensions; expected [",
+         config.latent_channels, ", T, h, w]");
+  }
+  if (latents.shape[0] != config.latent_channels) {
+    fail(ErrorKind::kInvalidArgument, "latents of ", latents.shape[0], " channels",
+         latents.shape[0] == 16 ? " (those of the Wan2.1 VAE)" : "", "; this VAE takes ",
+         config.latent_channels, " (Wan2.2-TI2V-5B and PAN 2)");
+  }
+  if (latents.dtype != DType::kF32 && latents.dtype != DType::kBF16 &&
+      latents.dtype != DType::kF16) {
+    fail(ErrorKind::kInvalidArgument, "latents are ", to_string(latents.dtype),
+         "; expected f32, bf16 or f16");
+  }
+  if (latents.elements() == 0) {
+    fail(ErrorKind::kInvalidArgument, "the latents are empty: [", latents.shape[0], ", ",
+         latents.shape[1], ", ", latents.shape[2], ", ", latents.shape[3], "]");
+  }
+}
+
+std::string listed(const std::vector<std::string>& problems) {
+  std::string text;
+  for (const std::string& problem : problems) text += (text.empty() ? "" : "; ") + problem;
+  return text;
+}
+
+}  // namespace
+
+Vae Vae::open(const std::filesystem::path& path, const ExecutionContext& /*context*/) {
+  const Checkpoint checkpoint = open_checkpoint(path);
+  auto impl = std::make_shared<Impl>();
+  impl->config =
+      wan_vae::parse_config(checkpoint.config, (checkpoint.path / "config.json").string());
+  const std::vector<std::string> problems = wan_vae::check_tensors(impl->config, checkpoint);
+  if (!problems.empty()) {
+    fail(ErrorKind::kFormat, checkpoint.path.string(), ": ", problems.size(),
+         problems.size() == 1 ? " tensor does" : " tensors do",
+         " not fit config.json: ", listed(problems));
+  }
+  for (const auto& spec : wan_vae::decoder_tensors(impl->config)) {
+    impl->parameters += checkpoint.tensors.at(spec.name).view.elements();
+  }
+  impl->decoder = std::make_shared<const wan_vae::Decoder>(impl->config, checkpoint);
+  return Vae(std::move(impl));
+}
+
+Vae::Vae(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+const VaeConfig& Vae::config() const {
+  return impl_->config;
+}
+std::int64_t Vae::parameters() const {
+  return impl_->parameters;
+}
+
+DecodeSession Vae::decode_session(std::int64_t h, std::int64_t w,
+                                  const DecodeOptions& options) const {
+  return DecodeSession(std::make_unique<DecodeSession::Impl>(
+      wan_vae::Session(impl_->decoder, impl_->config, h, w, options)));
+}
+
+void Vae::decode(const TensorView& latents, FrameSink& sink, const DecodeOptions& options,
+                 const ProgressCallback& progress) const {
+  check_clip(impl_->config, latents);
+  if (const auto bad = wan_vae::first_frame_not_finite(latents)) {
+    fail(ErrorKind::kInvalidArgument, "latent frame ", *bad, " of ", latents.shape[1],
+         " holds NaN or infinity; the video would be black from there on");
+  }
+  DecodeSession session = decode_session(latents.shape[2], latents.shape[3], options);
+  CountingSink counting(sink, impl_->config.video_frames(latents.shape[1]), progress);
+  session.push(latents, counting);
+}
+
+DecodeSession::DecodeSession(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DecodeSession::DecodeSession(DecodeSession&&) noexcept = default;
+DecodeSession& DecodeSession::operator=(DecodeSession&&) noexcept = default;
+DecodeSession::~DecodeSession() = default;
+
+void DecodeSession::push(const TensorView& latents, FrameSink& sink) {
+  impl_->session.push(latents, sink);
+}
+std::int64_t DecodeSession::latent_frames() const {
+  return impl_->session.latent_frames();
+}
+std::int64_t DecodeSession::frames_per_pass() const {
+  return impl_->session.frames_per_pass();
+}
+std::size_t DecodeSession::planned_bytes() const {
+  return impl_->session.planned_bytes();
+}
+
+}  // namespace pantograph

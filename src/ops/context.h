@@ -1,0 +1,28 @@
+// What every op is run with.
+#pragma once
+
+#include "core/arena.h"
+#include "core/check.h"
+#include "pantograph/execution_context.h"
+
+namespace pantograph::ops {
+
+class PlanCache;
+
+struct Context {
+  Device device{};
+  void* stream = nullptr;
+  Arena* arena = nullptr;      // activations and workspaces
+  PlanCache* plans = nullptr;  // one for each session
+  // While planning, ops take what memory they need and touch none of it.
+  bool planning = false;
+  const CancelToken* cancel = nullptr;
+
+  void stop_if_cancelled() const {
+    if (cancel != nullptr && cancel->cancelled()) {
+      throw Error(ErrorKind::kCancelled, "the decode was cancelled");
+    }
+  }
+};
+
+}  // namespace pantograph::ops

@@ -1,0 +1,83 @@
+#include "ops/conv3d/conv3d.h"
+
+#include <cstring>
+
+#include "core/log.h"
+
+namespace pantograph::ops {
+
+Conv3dWeights::Conv3dWeights(Weight weight, const Weight& bias)
+    : weight_(std::move(weight)), bias_(bias.to_f32()) {
+  const std::size_t rank = weight_.shape().size();
+  require((rank == 4 || rank == 5) && bias.elements() == out_channels(),
+          "a convolution needs weights [out, in, (kt,) kh, kw] and a bias [out]");
+}
+
+KernelSize Conv3dWeights::kernel() const {
+  const auto shape = weight_.shape();
+  const auto space = shape.last(2);
+  return {shape.size() == 5 ? shape[2] : 1, space[0], space[1]};
+}
+
+std::shared_ptr<PackedWeights> Conv3dWeights::packed(
+    const std::function<bool(const PackedWeights&)>& accepts,
+    const std::function<std::shared_ptr<PackedWeights>()>& make) const {
+  const std::lock_guard lock(packs_->mutex);
+  for (const auto& candidate : packs_->copies) {
+    if (accepts(*candidate)) return candidate;
+  }
+  packs_->copies.push_back(make());
+  return packs_->copies.back();
+}
+
+Conv3dPlan& PlanCache::conv3d(const Conv3dWeights& weights, const Conv3dProblem& problem,
+                              const Device& device) {
+  auto& plan = conv3d_[{&weights, problem}];
+  if (plan) return *plan;
+  for (const Conv3dImplementation* implementation : conv3d_implementations()) {
+    const auto reason = implementation->refuses(problem, device);
+    if (!reason) {
+      plan = implementation->plan(problem, weights);
+      unprepared_.push_back(plan.get());
+      return *plan;
+    }
+    log(LogLevel::kDebug, "conv3d: ", implementation->name(), " refuses ", problem.in_channels,
+        " -> ", problem.out_channels, " on ", problem.frames, " x ", problem.height, " x ",
+        problem.width, ": ", *reason);
+  }
+  fail(ErrorKind::kUnsupported, "no implementation of conv3d for ", problem.in_channels, " -> ",
+       problem.out_channels, " channels on this device");
+}
+
+void PlanCache::prepare() {
+  for (Conv3dPlan* plan : unprepared_) plan->prepare();
+  unprepared_.clear();
+}
+
+void conv3d(const Context& context, const Conv3dWeights& weights, const FramesView& x,
+            const FramesView& y, const FramesView* residual) {
+  const KernelSize kernel = weights.kernel();
+  require(x.frames == y.frames + kernel.time - 1 && x.height == y.height && x.width == y.width &&
+              x.channels == weights.in_channels() && y.channels == weights.out_channels(),
+          "conv3d: x [", x.frames, ", ", x.height, ", ", x.width, ", ", x.channels,
+          "] does not lead to y [", y.frames, ", ", y.height, ", ", y.width, ", ", y.channels, "]");
+  if (y.frames == 0) return;
+  const Conv3dProblem problem{.frames = y.frames,
+                              .height = y.height,
+                              .width = y.width,
+                              .in_channels = x.channels,
+                              .out_channels = y.channels,
+                              .kernel = kernel,
+                              .accumulate = residual != nullptr};
+  Conv3dPlan& plan = context.plans->conv3d(weights, problem, context.device);
+  const Arena::Block workspace =
+      plan.workspace_bytes() > 0 ? context.arena->take(plan.workspace_bytes()) : Arena::Block();
+  if (context.planning) return;
+  context.stop_if_cancelled();
+  if (residual != nullptr && residual->data != y.data) {
+    std::memcpy(y.data, residual->data, y.bytes());
+  }
+  plan.run(x, y, workspace.data(), context.stream);
+}
+
+}  // namespace pantograph::ops

@@ -1,0 +1,120 @@
+// Causal 3-D convolution, stride 1: y = conv(x) + bias (+ residual).
+//
+// x [T + kt - 1, H, W, in]: the kt - 1 frames before the first output frame stand in front of it.
+// y [T, H, W, out]. Space is padded with kh / 2 rows and kw / 2 columns of zeros on each side.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/frames.h"
+#include "ops/context.h"
+#include "weights/weight.h"
+
+namespace pantograph::ops {
+
+struct KernelSize {
+  std::int64_t time = 1, height = 1, width = 1;
+  auto operator<=>(const KernelSize&) const = default;
+};
+
+struct Conv3dProblem {
+  std::int64_t frames = 0, height = 0, width = 0;  // of y
+  std::int64_t in_channels = 0, out_channels = 0;
+  KernelSize kernel;
+  bool accumulate = false;  // y holds the residual before and the sum after
+  auto operator<=>(const Conv3dProblem&) const = default;
+};
+
+// Weights in the layout that one implementation wants them in; each derives its own.
+class PackedWeights {
+ public:
+  PackedWeights() = default;
+  PackedWeights(const PackedWeights&) = delete;
+  PackedWeights& operator=(const PackedWeights&) = delete;
+  virtual ~PackedWeights() = default;
+};
+
+// One convolution's weights [out, in, kt, kh, kw] (or [out, in, kh, kw], kt = 1) and bias [out],
+// with the packed copies made of them. Shared by all sessions; for several threads at a time.
+class Conv3dWeights {
+ public:
+  Conv3dWeights(Weight weight, const Weight& bias);
+
+  [[nodiscard]] std::int64_t in_channels() const { return weight_.shape()[1]; }
+  [[nodiscard]] std::int64_t out_channels() const { return weight_.shape()[0]; }
+  [[nodiscard]] KernelSize kernel() const;
+  [[nodiscard]] const std::vector<float>& bias() const { return bias_; }
+  [[nodiscard]] const Weight& weight() const { return weight_; }
+
+  // The first packed copy that `accepts`, or a new one from `make`, kept for the others.
+  std::shared_ptr<PackedWeights> packed(
+      const std::function<bool(const PackedWeights&)>& accepts,
+      const std::function<std::shared_ptr<PackedWeights>()>& make) const;
+
+ private:
+  Weight weight_;
+  std::vector<float> bias_;
+  struct Packs {
+    std::mutex mutex;
+    std::vector<std::shared_ptr<PackedWeights>> copies;
+  };
+  std::unique_ptr<Packs> packs_ = std::make_unique<Packs>();
+};
+
+// A convolution of one shape, ready to run as often as wanted.
+class Conv3dPlan {
+ public:
+  Conv3dPlan() = default;
+  Conv3dPlan(const Conv3dPlan&) = delete;
+  Conv3dPlan& operator=(const Conv3dPlan&) = delete;
+  virtual ~Conv3dPlan() = default;
+  [[nodiscard]] virtual std::size_t workspace_bytes() const { return 0; }
+  // Packs the weights and whatever else is done once.
+  virtual void prepare() = 0;
+  virtual void run(const FramesView& x, const FramesView& y, std::byte* workspace,
+                   void* stream) const = 0;
+};
+
+class Conv3dImplementation {
+ public:
+  virtual ~Conv3dImplementation() = default;
+  [[nodiscard]] virtual std::string name() const = 0;
+  // Why this implementation cannot do the problem; nothing where it can.
+  [[nodiscard]] virtual std::optional<std::string> refuses(const Conv3dProblem& problem,
+                                                           const Device& device) const = 0;
+  // `weights` outlives the plan.
+  [[nodiscard]] virtual std::unique_ptr<Conv3dPlan> plan(const Conv3dProblem& problem,
+                                                         const Conv3dWeights& weights) const = 0;
+};
+
+const Conv3dImplementation& reference_conv3d();
+// Fastest first.
+std::span<const Conv3dImplementation* const> conv3d_implementations();
+
+// One session's plans, made at the first use of a shape. Not for several threads at a time.
+class PlanCache {
+ public:
+  Conv3dPlan& conv3d(const Conv3dWeights& weights, const Conv3dProblem& problem,
+                     const Device& device);
+  void prepare();  // every plan made so far that is not prepared yet
+
+ private:
+  std::map<std::pair<const Conv3dWeights*, Conv3dProblem>, std::unique_ptr<Conv3dPlan>> conv3d_;
+  std::vector<Conv3dPlan*> unprepared_;
+};
+
+// The op. `residual`, of y's shape, is added where given; it may be y itself.
+void conv3d(const Context& context, const Conv3dWeights& weights, const FramesView& x,
+            const FramesView& y, const FramesView* residual = nullptr);
+
+}  // namespace pantograph::ops

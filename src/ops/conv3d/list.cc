@@ -1,0 +1,15 @@
+// The implementations of conv3d in this build, fastest first.
+#include <array>
+
+#include "ops/conv3d/conv3d.h"
+#include "ops/conv3d/onednn.h"
+
+namespace pantograph::ops {
+
+std::span<const Conv3dImplementation* const> conv3d_implementations() {
+  static const std::array<const Conv3dImplementation*, 2> list = {&onednn_conv3d(),
+                                                                  &reference_conv3d()};
+  return list;
+}
+
+}  // namespace pantograph::ops

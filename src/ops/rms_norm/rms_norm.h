@@ -1,0 +1,18 @@
+// RMS norm over channels, optionally followed by SiLU:
+// y = act(x / max(|x|_2, 1e-12) * sqrt(C) * gamma), for every position of [T, H, W, C].
+#pragma once
+
+#include <span>
+
+#include "core/frames.h"
+#include "ops/context.h"
+
+namespace pantograph::ops {
+
+enum class Activation { kNone, kSilu };
+
+// y has x's shape and may be x.
+void rms_norm(const Context& context, const FramesView& x, std::span<const float> gamma,
+              Activation activation, const FramesView& y);
+
+}  // namespace pantograph::ops
