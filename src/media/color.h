@@ -1,0 +1,35 @@
+// RGB in [-1, 1] to what picture files hold: 8-bit RGB, and limited-range BT.709 4:2:0.
+#pragma once
+
+#include <cstdint>
+
+namespace pantograph {
+
+// One frame [height, width, 3]. Values beyond [-1, 1] count as the nearer end, NaN as -1.
+struct RgbFrame {
+  const float* data = nullptr;
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+};
+
+struct Plane {
+  std::uint8_t* data = nullptr;
+  std::int64_t stride = 0;  // bytes from one row to the next
+};
+
+// Y is [height, width]; Cb and Cr are [ceil(height / 2), ceil(width / 2)].
+struct Yuv420Picture {
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  Plane y, cb, cr;
+};
+
+// Rec. ITU-R BT.709-6, items 3.2 to 3.4 and 4.6: Y in 16..235, Cb and Cr in 16..240, rounded to
+// nearest. Chroma is sited as H.264 and MPEG-2 assume: on the even columns, between two rows. Where
+// the target is larger than the frame, the frame's last row and column are repeated.
+void rgb_to_yuv420(const RgbFrame& frame, const Yuv420Picture& target);
+
+// 8-bit RGB, -1 to 0 and 1 to 255, rounded to nearest.
+void rgb_to_rgb24(const RgbFrame& frame, const Plane& target);
+
+}  // namespace pantograph

@@ -1,0 +1,97 @@
+#include "media/ffmpeg_encoder.h"
+
+#include <array>
+#include <cerrno>
+
+#include "core/check.h"
+
+extern "C" {
+#include <libavutil/opt.h>
+}
+
+namespace pantograph {
+namespace {
+
+// FFmpeg allocates with null for failure.
+template <typename T>
+T* check_allocated(T* pointer) {
+  if (pointer == nullptr) fail(ErrorKind::kOutOfMemory, "no memory for FFmpeg's encoder");
+  return pointer;
+}
+
+// FFmpeg's log tells every file's statistics unless the program has chosen a level of its own.
+void keep_warnings_only() {
+  if (av_log_get_level() == AV_LOG_INFO) av_log_set_level(AV_LOG_WARNING);
+}
+
+}  // namespace
+
+int check_ffmpeg(int result, ErrorKind kind, const std::string& what) {
+  if (result >= 0) return result;
+  std::array<char, AV_ERROR_MAX_STRING_SIZE> reason{};
+  av_strerror(result, reason.data(), reason.size());
+  fail(result == AVERROR(ENOMEM) ? ErrorKind::kOutOfMemory : kind, what, ": ", reason.data());
+}
+
+FfmpegEncoder::FfmpegEncoder(const char* name, std::int64_t height, std::int64_t width,
+                             AVPixelFormat format, int frames_per_second) {
+  keep_warnings_only();
+  const AVCodec* codec = avcodec_find_encoder_by_name(name);
+  if (codec == nullptr) {
+    fail(ErrorKind::kUnsupported, "the installed FFmpeg has no encoder '", name, "'");
+  }
+  context_.reset(check_allocated(avcodec_alloc_context3(codec)));
+  picture_.reset(check_allocated(av_frame_alloc()));
+  packet_.reset(check_allocated(av_packet_alloc()));
+  context_->height = static_cast<int>(height);
+  context_->width = static_cast<int>(width);
+  context_->pix_fmt = format;
+  context_->time_base = AVRational{1, frames_per_second};
+  context_->framerate = AVRational{frames_per_second, 1};
+  context_->thread_count = 0;  // one per core
+}
+
+void FfmpegEncoder::set_option(const char* name, const std::string& value) {
+  check_ffmpeg(av_opt_set(context_.get(), name, value.c_str(), AV_OPT_SEARCH_CHILDREN),
+               ErrorKind::kInternal, join("FFmpeg's encoder option ", name, "=", value));
+}
+
+void FfmpegEncoder::open() {
+  check_ffmpeg(avcodec_open2(context_.get(), nullptr, nullptr), ErrorKind::kUnsupported,
+               join("cannot open the encoder ", context_->codec->name, " for ", context_->width,
+                    " x ", context_->height, " pictures"));
+  picture_->format = context_->pix_fmt;
+  picture_->height = context_->height;
+  picture_->width = context_->width;
+  check_ffmpeg(av_frame_get_buffer(picture_.get(), 0), ErrorKind::kInternal, "a picture's memory");
+  picture_->pts = -1;
+}
+
+AVFrame& FfmpegEncoder::picture() {
+  // The encoder may still read the last one: then this is another.
+  check_ffmpeg(av_frame_make_writable(picture_.get()), ErrorKind::kInternal, "a picture's memory");
+  return *picture_;
+}
+
+void FfmpegEncoder::encode(const PacketHandler& handle) {
+  ++picture_->pts;
+  send(picture_.get(), handle);
+}
+
+void FfmpegEncoder::flush(const PacketHandler& handle) {
+  send(nullptr, handle);
+}
+
+void FfmpegEncoder::send(const AVFrame* picture, const PacketHandler& handle) {
+  const std::string what = join("the encoder ", context_->codec->name, " failed");
+  check_ffmpeg(avcodec_send_frame(context_.get(), picture), ErrorKind::kInternal, what);
+  while (true) {
+    const int result = avcodec_receive_packet(context_.get(), packet_.get());
+    if (result == AVERROR(EAGAIN) || result == AVERROR_EOF) return;
+    check_ffmpeg(result, ErrorKind::kInternal, what);
+    handle(*packet_);
+    av_packet_unref(packet_.get());
+  }
+}
+
+}  // namespace pantograph

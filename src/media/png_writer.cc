@@ -1,0 +1,70 @@
+// Frames to a folder of 8-bit RGB PNG files, frame_000000.png and on.
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+
+#include "core/check.h"
+#include "core/temporary_file.h"
+#include "media/ffmpeg_encoder.h"
+#include "media/frame_encoder.h"
+
+namespace pantograph {
+namespace {
+
+class PngWriter final : public FrameEncoder {
+ public:
+  PngWriter(const std::filesystem::path& output, const VideoShape& shape)
+      : folder_(output), encoder_("png", shape.height, shape.width, AV_PIX_FMT_RGB24, 1) {
+    encoder_.set_option("pred", "mixed");  // a filter chosen row by row: smaller files
+    encoder_.open();
+    std::error_code error;
+    // Old pictures among the new ones would look like frames of this video.
+    if (std::filesystem::exists(output, error) && !std::filesystem::is_empty(output, error)) {
+      fail(ErrorKind::kInvalidArgument, "the folder ", output.string(),
+           " is not empty; name a new or an empty one");
+    }
+    std::filesystem::create_directory(folder_.path(), error);
+    if (error) {
+      fail(ErrorKind::kIo, "cannot make the folder ", output.string(), ": ", error.message());
+    }
+  }
+
+  void write(const RgbFrame& frame) override {
+    AVFrame& picture = encoder_.picture();
+    rgb_to_rgb24(frame, {picture.data[0], picture.linesize[0]});
+    encoder_.encode([this](const AVPacket& png) { save(png); });
+  }
+
+  void finish() override {
+    encoder_.flush([this](const AVPacket& png) { save(png); });
+    folder_.commit();
+  }
+
+ private:
+  void save(const AVPacket& png) {
+    std::array<char, 32> name{};
+    std::snprintf(name.data(), name.size(), "frame_%06lld.png", static_cast<long long>(saved_++));
+    std::ofstream file(folder_.path() / name.data(), std::ios::binary);
+    file.write(reinterpret_cast<const char*>(png.data), png.size);
+    file.close();
+    if (!file) {
+      fail(ErrorKind::kIo, "cannot write ", (folder_.target() / name.data()).string(), ": ",
+           std::generic_category().message(errno));
+    }
+  }
+
+  TemporaryOutput folder_;
+  FfmpegEncoder encoder_;
+  std::int64_t saved_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<FrameEncoder> open_png_folder(const std::filesystem::path& output,
+                                              const VideoShape& shape) {
+  return std::make_unique<PngWriter>(output, shape);
+}
+
+}  // namespace pantograph
