@@ -18,5 +18,5 @@ endfunction()
 
 add_custom_target(headers_alone)
 pantograph_headers_alone(public_headers include)
-pantograph_headers_alone(internal_headers src pantograph_public_headers DNNL::dnnl
-  $<TARGET_NAME_IF_EXISTS:CUDA::cudart_static>)
+pantograph_headers_alone(internal_headers src pantograph_public_headers
+  $<TARGET_NAME_IF_EXISTS:DNNL::dnnl> $<TARGET_NAME_IF_EXISTS:CUDA::cudart_static>)
