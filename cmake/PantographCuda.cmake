@@ -13,6 +13,9 @@ if(PANTOGRAPH_CUDA)
     set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE} CACHE FILEPATH "CUDA compiler")
     set(CMAKE_CUDA_ARCHITECTURES 80)  # a fallback; pantograph_cuda_library sets each target's own
     enable_language(CUDA)
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc 12 has it
+      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    endif()
     set(PANTOGRAPH_HAS_CUDA ON)
   elseif(NOT PANTOGRAPH_CUDA STREQUAL AUTO)
     message(FATAL_ERROR "PANTOGRAPH_CUDA=ON, but no CUDA toolkit >= ${PANTOGRAPH_CUDA_MINIMUM} with "
@@ -32,11 +35,11 @@ function(pantograph_cuda_library name)
   cmake_parse_arguments(ARG "" "FAMILY" "SOURCES;LINKS" ${ARGN})
   add_library(pantograph_${name} OBJECT ${ARG_SOURCES})
   set_target_properties(pantograph_${name} PROPERTIES
-    CUDA_ARCHITECTURES "${PANTOGRAPH_CUDA_FAMILY_${ARG_FAMILY}}")
+    CUDA_ARCHITECTURES "${PANTOGRAPH_CUDA_FAMILY_${ARG_FAMILY}}"
+    CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF)
   target_include_directories(pantograph_${name} PRIVATE
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_compile_options(pantograph_${name} PRIVATE
-    # CMake 3.25 does not know that nvcc has C++20, so CUDA_STANDARD cannot say it.
-    $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-Xcompiler=-Wall,-Wextra,-Wshadow;$<$<BOOL:${PANTOGRAPH_WERROR}>:-Werror=all-warnings;-Xcompiler=-Werror>>)
+    $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra,-Wshadow;$<$<BOOL:${PANTOGRAPH_WERROR}>:-Werror=all-warnings;-Xcompiler=-Werror>>)
   target_link_libraries(pantograph_${name} PUBLIC CUDA::cudart_static ${ARG_LINKS})
 endfunction()
