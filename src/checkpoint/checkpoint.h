@@ -26,9 +26,11 @@ struct Checkpoint {
 };
 
 // Opens a diffusers folder: config.json with either one "diffusion_pytorch_model.safetensors" (or
-// the only *.safetensors there) or shards listed by "*.safetensors.index.json".
+// the only *.safetensors there) or shards listed by "*.safetensors.index.json". Of a whole
+// pipeline's folder, its vae/ subfolder.
 // Throws Error: kNotFound (nothing there, a missing shard), kFormat (a broken file; an index that
-// names a tensor its shard lacks, or a tensor that stands in two shards).
+// names a tensor its shard lacks, or a tensor that stands in two shards; more than one file that
+// could be the weights), kUnsupported (a single file).
 Checkpoint open_checkpoint(const std::filesystem::path& path);
 
 }  // namespace pantograph

@@ -41,7 +41,8 @@ class Json {
 };
 
 // Throws Error(kFormat) that begins with `where` (a file's name) and says line and column; a key
-// that stands twice in one object, nesting beyond 64 levels and integers beyond 64 bits are refused.
+// that stands twice in one object, nesting beyond 64 levels and integers beyond 64 bits are
+// refused.
 Json parse_json(std::string_view text, std::string_view where);
 
 }  // namespace pantograph

@@ -1,4 +1,5 @@
-// A file's bytes, mapped for reading.
+// A file's bytes, mapped for reading. The file must not shrink meanwhile: touching what is gone
+// ends the process with SIGBUS.
 #pragma once
 
 #include <cstddef>
