@@ -308,6 +308,7 @@ SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path,
 
 SafetensorsWriter::~SafetensorsWriter() = default;
 SafetensorsWriter::SafetensorsWriter(SafetensorsWriter&&) noexcept = default;
+SafetensorsWriter& SafetensorsWriter::operator=(SafetensorsWriter&&) noexcept = default;
 
 void SafetensorsWriter::append(const void* bytes, std::size_t count) {
   require(count <= impl_->missing, impl_->output.target().string(), ": ", count,

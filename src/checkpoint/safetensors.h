@@ -63,6 +63,7 @@ class SafetensorsWriter {
                     const std::map<std::string, std::string>& metadata = {});
   ~SafetensorsWriter();
   SafetensorsWriter(SafetensorsWriter&&) noexcept;
+  SafetensorsWriter& operator=(SafetensorsWriter&&) noexcept;
   void append(const void* bytes, std::size_t count);  // throws kIo
   void finish();  // throws kIo, and kInternal where bytes are missing
 
