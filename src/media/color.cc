@@ -1,6 +1,7 @@
 #include "media/color.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "core/parallel.h"
 
@@ -31,40 +32,40 @@ float luma(const Rgb& p) {
   return kRed * p.r + kGreen * p.g + kBlue * p.b;
 }
 
-// The pixel at (y, x), or the nearest one inside the frame.
-Rgb pixel(const RgbFrame& frame, std::int64_t y, std::int64_t x) {
-  y = std::clamp<std::int64_t>(y, 0, frame.height - 1);
-  x = std::clamp<std::int64_t>(x, 0, frame.width - 1);
-  const float* p = frame.data + (y * frame.width + x) * 3;
-  return {to_unit(p[0]), to_unit(p[1]), to_unit(p[2])};
+// Pixels of one row, with one more before the first and one after the last, where chroma looks
+// beyond the picture: row[0] is column -1.
+using Row = std::vector<Rgb>;
+
+// Row `y` of the frame, or its last one; columns beyond the frame repeat its nearest pixel.
+void load_row(const RgbFrame& frame, std::int64_t y, Row& row) {
+  const float* source = frame.data + std::min(y, frame.height - 1) * frame.width * 3;
+  const auto pixel = [source](std::int64_t x) {
+    return Rgb{to_unit(source[3 * x]), to_unit(source[3 * x + 1]), to_unit(source[3 * x + 2])};
+  };
+  row[0] = pixel(0);
+  for (std::int64_t x = 0; x < frame.width; ++x) row[x + 1] = pixel(x);
+  std::fill(row.begin() + frame.width + 1, row.end(), pixel(frame.width - 1));
 }
 
-void luma_row(const RgbFrame& frame, std::int64_t y, const Yuv420Picture& target) {
-  std::uint8_t* row = target.y.data + y * target.y.stride;
-  for (std::int64_t x = 0; x < target.width; ++x) {
-    row[x] = round_to_byte(16 + kLumaSpan * luma(pixel(frame, y, x)));
+void luma_row(const Row& row, std::int64_t width, std::uint8_t* target) {
+  for (std::int64_t x = 0; x < width; ++x) {
+    target[x] = round_to_byte(16 + kLumaSpan * luma(row[x + 1]));
   }
 }
 
-// A chroma sample lies on luma column 2x and between luma rows 2y and 2y+1: weights 1 2 1 across,
-// 1 1 down.
-void chroma_row(const RgbFrame& frame, std::int64_t y, const Yuv420Picture& target) {
-  for (std::int64_t x = 0; x < (target.width + 1) / 2; ++x) {
-    Rgb mean;
-    for (std::int64_t dy = 0; dy <= 1; ++dy) {
-      for (std::int64_t dx = -1; dx <= 1; ++dx) {
-        const Rgb p = pixel(frame, 2 * y + dy, 2 * x + dx);
-        const float weight = dx == 0 ? 0.25F : 0.125F;
-        mean.r += weight * p.r;
-        mean.g += weight * p.g;
-        mean.b += weight * p.b;
-      }
-    }
+// A chroma sample lies on luma column 2x and between two luma rows: weights 1 2 1 across, 1 1 down.
+void chroma_row(const Row& upper, const Row& lower, std::int64_t width, std::uint8_t* cb,
+                std::uint8_t* cr) {
+  for (std::int64_t x = 0; x < (width + 1) / 2; ++x) {
+    const auto mean_of = [&, left = 2 * x](float Rgb::* c) {
+      return (upper[left].*c + 2 * upper[left + 1].*c + upper[left + 2].*c + lower[left].*c +
+              2 * lower[left + 1].*c + lower[left + 2].*c) /
+             8;
+    };
+    const Rgb mean{mean_of(&Rgb::r), mean_of(&Rgb::g), mean_of(&Rgb::b)};
     const float mean_luma = luma(mean);
-    const float cb = (mean.b - mean_luma) / (2 * (1 - kBlue));
-    const float cr = (mean.r - mean_luma) / (2 * (1 - kRed));
-    target.cb.data[y * target.cb.stride + x] = round_to_byte(128 + kChromaSpan * cb);
-    target.cr.data[y * target.cr.stride + x] = round_to_byte(128 + kChromaSpan * cr);
+    cb[x] = round_to_byte(128 + kChromaSpan * (mean.b - mean_luma) / (2 * (1 - kBlue)));
+    cr[x] = round_to_byte(128 + kChromaSpan * (mean.r - mean_luma) / (2 * (1 - kRed)));
   }
 }
 
@@ -73,10 +74,15 @@ void chroma_row(const RgbFrame& frame, std::int64_t y, const Yuv420Picture& targ
 void rgb_to_yuv420(const RgbFrame& frame, const Yuv420Picture& target) {
   const std::int64_t row_pairs = (target.height + 1) / 2;
   parallel_for(row_pairs, kRowsAPart / 2, [&](std::int64_t begin, std::int64_t end) {
+    Row upper(static_cast<std::size_t>(target.width + 2)), lower(upper);
     for (std::int64_t y = begin; y < end; ++y) {
-      luma_row(frame, 2 * y, target);
-      if (2 * y + 1 < target.height) luma_row(frame, 2 * y + 1, target);
-      chroma_row(frame, y, target);
+      load_row(frame, 2 * y, upper);
+      load_row(frame, 2 * y + 1, lower);
+      std::uint8_t* luma_target = target.y.data + 2 * y * target.y.stride;
+      luma_row(upper, target.width, luma_target);
+      if (2 * y + 1 < target.height) luma_row(lower, target.width, luma_target + target.y.stride);
+      chroma_row(upper, lower, target.width, target.cb.data + y * target.cb.stride,
+                 target.cr.data + y * target.cr.stride);
     }
   });
 }

@@ -15,7 +15,7 @@ class PngWriterTest : public testing::Test {
 
 // Walks through all the 256 levels and beyond both ends.
 int level(std::int64_t t, std::int64_t y, std::int64_t x, int c) {
-  return static_cast<int>((t * 101 + y * 35 + x * 3 + c * 7) % 260) - 2;
+  return static_cast<int>((t * 101 + y * 35 + x * 3 + std::int64_t{7} * c) % 260) - 2;
 }
 
 std::vector<float> levels() {

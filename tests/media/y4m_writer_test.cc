@@ -18,7 +18,7 @@ class Y4mWriterTest : public testing::Test {
 TEST_F(Y4mWriterTest, WritesHeaderAndPlanesOfAnOddSize) {
   const std::filesystem::path path = folder_ / "stream";
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT, 0600);
-  const std::vector<float> white(3 * 3 * 3, 1.0F), black(3 * 3 * 3, -1.0F);
+  const std::vector<float> white(27, 1.0F), black(27, -1.0F);
   const auto writer = open_y4m(descriptor, {.frames = 2, .height = 3, .width = 3}, 24);
   writer->write({white.data(), 3, 3});
   writer->write({black.data(), 3, 3});
