@@ -7,7 +7,7 @@
 namespace pantograph::ops {
 
 void nearest_upsample(const Context& context, const FramesView& x, const FramesView& y) {
-  const std::int64_t copies = y.frames == 0 ? 1 : y.frames / x.frames;  // frames at each position
+  const std::int64_t copies = x.frames == 0 ? 1 : y.frames / x.frames;  // frames at each position
   require(y.frames == copies * x.frames && x.channels == copies * y.channels &&
               y.height == 2 * x.height && y.width == 2 * x.width,
           "nearest_upsample: y is not x enlarged");
