@@ -43,6 +43,16 @@ struct Progress {
 };
 using ProgressCallback = std::function<void(const Progress&)>;
 
+// What a whole-clip decode did.
+struct DecodeStatistics {
+  std::int64_t frames = 0;           // written to the sink
+  std::int64_t frames_per_pass = 0;  // latent frames
+  std::size_t planned_bytes = 0;     // peak of what the session took, weights not counted
+  double prepare_seconds = 0;        // planning, packing weights where that was not done before
+  double decode_seconds = 0;         // without the sink's time
+  double write_seconds = 0;          // inside the sink
+};
+
 struct DecodeOptions {
   LatentScale scale = LatentScale::kRaw;
   // Latent frames a pass; 0 takes the fastest pass whose memory fits. Frames do not depend on it
@@ -97,8 +107,9 @@ class Vae {
 
   // Decodes a whole clip [C, T, h, w] into `sink`, without calling its finish().
   // NaN and infinity in the latents are refused by frame before any work is done.
-  void decode(const TensorView& latents, FrameSink& sink, const DecodeOptions& options = {},
-              const ProgressCallback& progress = {}) const;
+  DecodeStatistics decode(const TensorView& latents, FrameSink& sink,
+                          const DecodeOptions& options = {},
+                          const ProgressCallback& progress = {}) const;
 
  private:
   struct Impl;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/check.h"
+#include "core/text.h"
 
 namespace pantograph {
 
@@ -210,14 +211,6 @@ void add_residual_block(std::vector<TensorSpec>& tensors, const std::string& nam
   tensors.push_back({name + ".norm2.gamma", {out, 1, 1, 1}});
   add_convolution(tensors, name + ".conv2", out, out, {3, 3, 3});
   if (in != out) add_convolution(tensors, name + ".conv_shortcut", out, in, {1, 1, 1});
-}
-
-std::string shape_text(std::span<const std::int64_t> shape) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    text += (i > 0 ? ", " : "") + std::to_string(shape[i]);
-  }
-  return text + "]";
 }
 
 }  // namespace

@@ -20,7 +20,13 @@ struct DecodeSession::Impl {
 
 namespace {
 
-// Counts frames on their way to another sink and tells the progress callback.
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Counts and times frames on their way to another sink.
 class CountingSink final : public FrameSink {
  public:
   CountingSink(FrameSink& target, std::int64_t total, const ProgressCallback& progress)
@@ -28,17 +34,21 @@ class CountingSink final : public FrameSink {
     state_.frames_total = total;
   }
   void write(const TensorView& frames) override {
+    const Clock::time_point write_begin = Clock::now();
     target_.write(frames);
+    write_seconds_ += seconds_since(write_begin);
     state_.frames_done += frames.shape[0];
-    state_.seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+    state_.seconds = seconds_since(begin_);
     if (progress_) progress_(state_);
   }
+  [[nodiscard]] std::int64_t frames() const { return state_.frames_done; }
+  [[nodiscard]] double write_seconds() const { return write_seconds_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
   FrameSink& target_;
   const ProgressCallback& progress_;
   Progress state_;
+  double write_seconds_ = 0;
   Clock::time_point begin_ = Clock::now();
 };
 
@@ -103,16 +113,26 @@ DecodeSession Vae::decode_session(std::int64_t h, std::int64_t w,
       wan_vae::Session(impl_->decoder, impl_->config, h, w, options)));
 }
 
-void Vae::decode(const TensorView& latents, FrameSink& sink, const DecodeOptions& options,
-                 const ProgressCallback& progress) const {
+DecodeStatistics Vae::decode(const TensorView& latents, FrameSink& sink,
+                             const DecodeOptions& options, const ProgressCallback& progress) const {
   check_clip(impl_->config, latents);
   if (const auto bad = wan_vae::first_frame_not_finite(latents)) {
     fail(ErrorKind::kInvalidArgument, "latent frame ", *bad, " of ", latents.shape[1],
          " holds NaN or infinity; the video would be black from there on");
   }
+  DecodeStatistics statistics;
+  const Clock::time_point begin = Clock::now();
   DecodeSession session = decode_session(latents.shape[2], latents.shape[3], options);
+  statistics.prepare_seconds = seconds_since(begin);
+  statistics.frames_per_pass = session.frames_per_pass();
+  statistics.planned_bytes = session.planned_bytes();
   CountingSink counting(sink, impl_->config.video_frames(latents.shape[1]), progress);
+  const Clock::time_point push_begin = Clock::now();
   session.push(latents, counting);
+  statistics.frames = counting.frames();
+  statistics.write_seconds = counting.write_seconds();
+  statistics.decode_seconds = seconds_since(push_begin) - statistics.write_seconds;
+  return statistics;
 }
 
 DecodeSession::DecodeSession(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -1,0 +1,42 @@
+// The verbs of the command line, each given what was parsed. They print results to standard output,
+// everything else to standard error, and throw Error.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "pipeline/decode_job.h"
+
+namespace pantograph::cli {
+
+struct DecodeCommand {
+  DecodeJob job;
+  bool json = false;
+};
+void decode(const DecodeCommand& command);
+
+struct InspectCommand {
+  std::filesystem::path path;
+};
+void inspect(const InspectCommand& command);
+
+struct MakeVaeCommand {
+  std::filesystem::path folder;
+  bool tiny = false;
+  std::uint64_t seed = 0;
+  DType dtype = DType::kF32;
+};
+void make_vae(const MakeVaeCommand& command);
+
+struct MakeLatentsCommand {
+  std::filesystem::path file;
+  std::int64_t frames = 0, height = 0, width = 0;
+  std::uint64_t seed = 0;
+  DType dtype = DType::kF32;
+};
+void make_latents(const MakeLatentsCommand& command);
+
+void info();
+
+}  // namespace pantograph::cli

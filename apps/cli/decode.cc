@@ -1,0 +1,65 @@
+#include <cstdio>
+
+#include "checkpoint/json.h"
+#include "commands.h"
+#include "core/check.h"
+#include "core/memory.h"
+#include "progress_line.h"
+
+namespace pantograph::cli {
+namespace {
+
+Json summary_json(const DecodeSummary& summary) {
+  Json::Array videos;
+  for (const DecodedVideo& video : summary.videos) {
+    const DecodeStatistics& statistics = video.statistics;
+    videos.push_back(Json(Json::Object{
+        {"output", Json(video.output.string())},
+        {"frames", Json(video.shape.frames)},
+        {"height", Json(video.shape.height)},
+        {"width", Json(video.shape.width)},
+        {"latent_frames_per_pass", Json(statistics.frames_per_pass)},
+        {"planned_bytes", Json(static_cast<std::int64_t>(statistics.planned_bytes))},
+        {"prepare_seconds", Json(statistics.prepare_seconds)},
+        {"decode_seconds", Json(statistics.decode_seconds)},
+        {"write_seconds", Json(statistics.write_seconds)},
+    }));
+  }
+  return Json(Json::Object{
+      {"videos", Json(std::move(videos))},
+      {"device", Json(std::string("cpu"))},
+      {"open_seconds", Json(summary.open_seconds)},
+      {"total_seconds", Json(summary.total_seconds)},
+      {"peak_memory_bytes", Json(static_cast<std::int64_t>(peak_resident_memory()))},
+  });
+}
+
+}  // namespace
+
+void decode(const DecodeCommand& command) {
+  const bool piped = command.job.output == "-";
+  if (piped && command.json) {
+    fail(ErrorKind::kInvalidArgument,
+         "--json and -o - both want standard output; write the video to a file");
+  }
+  DecodeSummary summary;
+  {
+    ProgressLine line;
+    summary = run_decode(command.job, [&](const Progress& progress) { line.update(progress); });
+  }
+  if (command.json) {
+    std::printf("%s\n", summary_json(summary).dump().c_str());
+    return;
+  }
+  for (const DecodedVideo& video : summary.videos) {
+    std::fprintf(piped ? stderr : stdout, "%s: %lld frames of %lld x %lld in %.1f s\n",
+                 piped ? "standard output" : video.output.c_str(),
+                 static_cast<long long>(video.shape.frames),
+                 static_cast<long long>(video.shape.width),
+                 static_cast<long long>(video.shape.height),
+                 video.statistics.prepare_seconds + video.statistics.decode_seconds +
+                     video.statistics.write_seconds);
+  }
+}
+
+}  // namespace pantograph::cli

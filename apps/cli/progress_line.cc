@@ -1,0 +1,58 @@
+#include "progress_line.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace pantograph::cli {
+namespace {
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<long>(std::ceil(std::max(0.0, seconds)));
+  if (whole < 60) return std::to_string(whole) + " s";
+  if (whole < 3600) return std::to_string(whole / 60) + " min " + std::to_string(whole % 60) + " s";
+  return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
+}
+
+}  // namespace
+
+std::string progress_text(const Progress& progress) {
+  constexpr std::int64_t kCells = 24;
+  const std::int64_t total = std::max<std::int64_t>(1, progress.frames_total);
+  const std::int64_t filled = std::min(kCells, progress.frames_done * kCells / total);
+  const double speed =
+      progress.seconds > 0 ? static_cast<double>(progress.frames_done) / progress.seconds : 0;
+  char numbers[64];
+  std::snprintf(numbers, sizeof(numbers), "] %lld of %lld frames, %.*f frames/s",
+                static_cast<long long>(progress.frames_done), static_cast<long long>(total),
+                speed < 10 ? 2 : 0, speed);
+  std::string text = "[" + std::string(static_cast<std::size_t>(filled), '#') +
+                     std::string(static_cast<std::size_t>(kCells - filled), '-') + numbers;
+  if (speed > 0 && progress.frames_done < total) {
+    text +=
+        ", " + duration_text(static_cast<double>(total - progress.frames_done) / speed) + " left";
+  }
+  return text;
+}
+
+ProgressLine::ProgressLine() : terminal_(isatty(STDERR_FILENO) == 1) {}
+
+ProgressLine::~ProgressLine() {
+  if (drawn_) std::fputc('\n', stderr);
+}
+
+void ProgressLine::update(const Progress& progress) {
+  if (!terminal_) return;
+  const auto now = std::chrono::steady_clock::now();
+  const bool last = progress.frames_done == progress.frames_total;
+  if (drawn_ && !last && now - last_ < std::chrono::milliseconds(100)) return;
+  last_ = now;
+  drawn_ = true;
+  // Back to the line's beginning, and clear what a longer text left.
+  std::fprintf(stderr, "\r%s\x1b[K", progress_text(progress).c_str());
+  std::fflush(stderr);
+}
+
+}  // namespace pantograph::cli

@@ -1,0 +1,45 @@
+// From a checkpoint and a file of latents to video files: what `pantograph decode` does.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pantograph/vae.h"
+#include "pantograph/video_writer.h"
+
+namespace pantograph {
+
+struct DecodeJob {
+  std::filesystem::path vae;
+  std::filesystem::path latents;
+  std::optional<std::string> tensor;
+  std::filesystem::path output;  // see open_video_writer
+  VideoOptions video;
+  DecodeOptions decode;
+};
+
+struct DecodedVideo {
+  std::filesystem::path output;
+  VideoShape shape{};
+  DecodeStatistics statistics{};
+};
+
+struct DecodeSummary {
+  double open_seconds = 0;  // checkpoint and latents
+  double total_seconds = 0;
+  std::vector<DecodedVideo> videos;
+};
+
+// `output` of video `index` of `count`: the name itself for one, else "name_0.mp4", "name_1.mp4",
+// ...
+std::filesystem::path numbered_output(const std::filesystem::path& output, std::size_t index,
+                                      std::size_t count);
+
+// Everything that can be wrong with the request is said before the first pass. Videos that are
+// finished when a later one fails stay; of the failing one nothing does.
+DecodeSummary run_decode(const DecodeJob& job, const ProgressCallback& progress);
+
+}  // namespace pantograph
