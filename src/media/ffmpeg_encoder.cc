@@ -1,41 +1,13 @@
 #include "media/ffmpeg_encoder.h"
 
-#include <array>
-#include <cerrno>
-
-#include "core/check.h"
-
 extern "C" {
 #include <libavutil/opt.h>
 }
 
 namespace pantograph {
-namespace {
-
-// FFmpeg allocates with null for failure.
-template <typename T>
-T* check_allocated(T* pointer) {
-  if (pointer == nullptr) fail(ErrorKind::kOutOfMemory, "no memory for FFmpeg's encoder");
-  return pointer;
-}
-
-// FFmpeg's log tells every file's statistics unless the program has chosen a level of its own.
-void keep_warnings_only() {
-  if (av_log_get_level() == AV_LOG_INFO) av_log_set_level(AV_LOG_WARNING);
-}
-
-}  // namespace
-
-int check_ffmpeg(int result, ErrorKind kind, const std::string& what) {
-  if (result >= 0) return result;
-  std::array<char, AV_ERROR_MAX_STRING_SIZE> reason{};
-  av_strerror(result, reason.data(), reason.size());
-  fail(result == AVERROR(ENOMEM) ? ErrorKind::kOutOfMemory : kind, what, ": ", reason.data());
-}
-
 FfmpegEncoder::FfmpegEncoder(const char* name, std::int64_t height, std::int64_t width,
                              AVPixelFormat format, int frames_per_second) {
-  keep_warnings_only();
+  quieten_log();
   const AVCodec* codec = avcodec_find_encoder_by_name(name);
   if (codec == nullptr) {
     fail(ErrorKind::kUnsupported, "the installed FFmpeg has no encoder '", name, "'");

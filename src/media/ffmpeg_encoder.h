@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "pantograph/error.h"
+#include "media/ffmpeg_support.h"
 #include "pantograph/video_writer.h"
 
 extern "C" {
@@ -13,10 +13,6 @@ extern "C" {
 }
 
 namespace pantograph {
-
-// Returns `result` unless it is an FFmpeg error: then throws Error with FFmpeg's own words after
-// `what`, as kOutOfMemory where memory is what lacked.
-int check_ffmpeg(int result, ErrorKind kind, const std::string& what);
 
 class FfmpegEncoder {
  public:
