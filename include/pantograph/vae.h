@@ -53,8 +53,16 @@ struct DecodeStatistics {
   double write_seconds = 0;          // inside the sink
 };
 
+// What activations and weights are rounded to; sums are f32 either way.
+enum class Precision {
+  kAuto,  // bf16 on a GPU, f32 on a CPU
+  kF32,   // never TF32
+  kBF16,  // on a GPU only
+};
+
 struct DecodeOptions {
   LatentScale scale = LatentScale::kRaw;
+  Precision precision = Precision::kAuto;
   // Latent frames a pass; 0 takes the fastest pass whose memory fits. Frames do not depend on it
   // beyond rounding.
   std::int64_t frames_per_pass = 0;

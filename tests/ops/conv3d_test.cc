@@ -54,7 +54,7 @@ void run_with(const Conv3dImplementation& implementation, const Conv3dWeights& w
               const HostFrames& x, const HostFrames& y, bool accumulate = false) {
   const auto plan = implementation.plan(
       problem_of(weights, y.view.frames, y.view.height, y.view.width, accumulate), weights);
-  plan->prepare();
+  plan->prepare({});
   const Buffer workspace(plan->workspace_bytes());
   plan->run(x.view, y.view, workspace.data(), nullptr);
 }
@@ -249,12 +249,13 @@ TEST(Conv3dOp, StopsWhenCancelled) {
   EXPECT_TRUE(std::isnan(y.values[0]));
 }
 
-TEST(Conv3dOp, ADeviceNobodyServesIsNamedByTheRefusal) {
+TEST(Conv3dOp, WhatNobodyServesIsNamedByTheRefusal) {
   const Conv3dWeights weights = whole_weights({3, 3, 1, 1, 1}, 3);
   PlanCache plans;
-  expect_error(ErrorKind::kUnsupported, {"3 -> 3 channels"}, [&] {
-    plans.conv3d(weights, problem_of(weights, 1, 1, 1), {.kind = DeviceKind::kCuda});
-  });
+  Conv3dProblem problem = problem_of(weights, 1, 1, 1);
+  problem.dtype = DType::kF16;
+  expect_error(ErrorKind::kUnsupported, {"3 -> 3 channels"},
+               [&] { plans.conv3d(weights, problem, {.kind = DeviceKind::kCuda}); });
 }
 
 TEST(PlanCache, MakesOnePlanForEachConvolutionAndShape) {

@@ -51,11 +51,36 @@ __device__ Pack<T, V> load(const T* source) {
       source, [](const uint4* p) { return __ldg(p); }, [](const T* p) { return __ldg(p); });
 }
 
-// What is read once: the first to leave the caches.
+// What is read once: it takes no room in L1.
 template <int V, typename T>
 __device__ Pack<T, V> load_once(const T* source) {
+  const auto load_word = [](const uint4* p) {
+    uint4 word;
+    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
+        : "l"(p));
+    return word;
+  };
+  return detail::load<T, V>(source, load_word, [](const T* p) { return __ldcs(p); });
+}
+
+template <int V, typename T>
+__device__ Pack<T, V> load_shared(const T* source) {
   return detail::load<T, V>(
-      source, [](const uint4* p) { return __ldcs(p); }, [](const T* p) { return __ldcs(p); });
+      source, [](const uint4* p) { return *p; }, [](const T* p) { return *p; });
+}
+
+// What somebody reads next.
+template <typename T, int V>
+__device__ void store(T* target, const Pack<T, V>& pack) {
+  if constexpr (detail::kIsVector<T, V>) {
+    uint4 word;
+    std::memcpy(&word, &pack, sizeof word);
+    *reinterpret_cast<uint4*>(target) = word;
+  } else {
+#pragma unroll
+    for (int i = 0; i < V; ++i) target[i] = pack.at[i];
+  }
 }
 
 template <typename T, int V>

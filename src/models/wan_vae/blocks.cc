@@ -12,7 +12,7 @@ ops::Conv3dWeights TensorSource::convolution(const std::string& name) const {
           Weight(checkpoint_.tensors.at(name + ".bias"))};
 }
 
-std::vector<float> TensorSource::gamma(const std::string& name) const {
+Parameter TensorSource::gamma(const std::string& name) const {
   return Weight(checkpoint_.tensors.at(name + ".gamma")).to_f32();
 }
 

@@ -9,6 +9,7 @@
 #include "models/wan_vae/causal_state.h"
 #include "models/wan_vae/config.h"
 #include "ops/conv3d/conv3d.h"
+#include "weights/parameter.h"
 
 namespace pantograph::wan_vae {
 
@@ -29,7 +30,7 @@ class TensorSource {
  public:
   explicit TensorSource(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {}
   [[nodiscard]] ops::Conv3dWeights convolution(const std::string& name) const;
-  [[nodiscard]] std::vector<float> gamma(const std::string& name) const;
+  [[nodiscard]] Parameter gamma(const std::string& name) const;
   [[nodiscard]] bool has(const std::string& name) const {
     return checkpoint_.tensors.contains(name);
   }
@@ -51,7 +52,7 @@ class NormedConvolution {
   [[nodiscard]] std::int64_t out_channels() const { return conv_.out_channels(); }
 
  private:
-  std::vector<float> gamma_;
+  Parameter gamma_;
   ops::Conv3dWeights conv_;
 };
 
@@ -77,7 +78,7 @@ class AttentionBlock {
   void apply_in_place(const Pass& pass, const FramesView& x) const;
 
  private:
-  std::vector<float> gamma_;
+  Parameter gamma_;
   ops::Conv3dWeights to_qkv_, proj_;
 };
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "core/frames.h"
-#include "core/memory.h"
+#include "device/memory.h"
 #include "ops/context.h"
 
 namespace pantograph::wan_vae {
@@ -22,14 +22,16 @@ class CausalState {
             std::int64_t count);
 
   [[nodiscard]] std::size_t bytes() const { return bytes_; }  // once planned
-  void allocate(const Allocator& allocator) { buffer_ = Buffer(bytes_, allocator); }
+  void allocate(const ExecutionContext& context) {
+    buffer_ = device::Memory(context.device, bytes_, context.allocator, context.stream);
+  }
 
  private:
   FramesView history(const void* owner, const FramesView& x, std::int64_t count);
 
   std::map<const void*, std::size_t> offsets_;
   std::size_t bytes_ = 0;
-  Buffer buffer_;
+  device::Memory buffer_;
 };
 
 }  // namespace pantograph::wan_vae

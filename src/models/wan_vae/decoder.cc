@@ -12,8 +12,10 @@ Decoder::Decoder(const VaeConfig& config, const Checkpoint& checkpoint)
 Decoder::Decoder(const VaeConfig& config, const TensorSource& source)
     : config_(config),
       levels_(decoder_levels(config)),
-      latent_scale_(config.latents_std.begin(), config.latents_std.end()),
-      latent_shift_(config.latents_mean.begin(), config.latents_mean.end()),
+      latent_scale_({config.latents_std.begin(), config.latents_std.end()}),
+      latent_shift_({config.latents_mean.begin(), config.latents_mean.end()}),
+      ones_(std::vector<float>(config.latents_std.size(), 1.0F)),
+      zeros_(std::vector<float>(config.latents_std.size(), 0.0F)),
       post_quant_conv_(source.convolution("post_quant_conv")),
       conv_in_(source.convolution("decoder.conv_in")),
       mid_first_(source, "decoder.mid_block.resnets.0"),
@@ -37,12 +39,11 @@ void Decoder::decode(const Pass& pass, const PassSize& size, const TensorView& l
   const std::int64_t channels = config_.latent_channels, frames = latents.shape[1];
   const std::int64_t height = latents.shape[2], width = latents.shape[3];
   const std::int64_t history = conv_in_.kernel().time - 1;
-  const std::vector<float> ones(latent_scale_.size(), 1.0F), zeros(latent_scale_.size(), 0.0F);
   const bool normalized = scale == LatentScale::kNormalized;
 
   Frames loaded(arena, pass.dtype, frames, height, width, channels);
-  ops::load_latents(pass.ops, latents, normalized ? latent_scale_ : ones,
-                    normalized ? latent_shift_ : zeros, loaded.view());
+  ops::load_latents(pass.ops, latents, normalized ? latent_scale_ : ones_,
+                    normalized ? latent_shift_ : zeros_, loaded.view());
   Frames z(arena, pass.dtype, frames, height, width, channels, history);
   ops::conv3d(pass.ops, post_quant_conv_, loaded.view(), z.view());
   loaded.release();
@@ -89,15 +90,12 @@ void Decoder::level(const Chunk& chunk, std::size_t index, Frames input, bool fi
 
 void Decoder::pixels(const Chunk& chunk, const FramesView& x) const {
   const Pass& pass = chunk.pass;
-  const std::int64_t patch = config_.patch_size;
-  Frames patches = pass.frames(x, conv_out_.out_channels());
+  const Frames patches = pass.frames(x, conv_out_.out_channels());
   {
     const Frames prepared = conv_out_.prepare(pass, x);
     conv_out_.convolve(pass, prepared.view(), patches.view());
   }
-  const Frames video(*pass.ops.arena, DType::kF32, x.frames, patch * x.height, patch * x.width, 3);
-  ops::unpatchify(pass.ops, patches.view(), patch, video.view());
-  if (!pass.ops.planning) chunk.emit(video.view());
+  chunk.emit(pass, patches.view());
 }
 
 std::int64_t Decoder::group(const PassSize& size, std::size_t index, std::int64_t frames) const {

@@ -20,8 +20,9 @@ class Decoder {
  public:
   Decoder(const VaeConfig& config, const Checkpoint& checkpoint);
 
-  // Receives pixels [n, H, W, 3] in [-1, 1], in order. Not called while planning.
-  using Emit = std::function<void(const FramesView& pixels)>;
+  // Receives the last layer's output, frames in order, pixels still folded into channels; while
+  // planning too.
+  using Emit = std::function<void(const Pass& pass, const FramesView& patches)>;
 
   // latents [C, n, h, w] as decode_session's scale says; `first` where they begin the sequence.
   void decode(const Pass& pass, const PassSize& size, const TensorView& latents, LatentScale scale,
@@ -46,7 +47,7 @@ class Decoder {
 
   VaeConfig config_;
   std::vector<Level> levels_;
-  std::vector<float> latent_scale_, latent_shift_;  // of normalised latents
+  Parameter latent_scale_, latent_shift_, ones_, zeros_;  // the first two of normalised latents
   ops::Conv3dWeights post_quant_conv_, conv_in_;
   ResidualBlock mid_first_;
   AttentionBlock mid_attention_;

@@ -1,26 +1,23 @@
 #include "models/wan_vae/session.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cmath>
 
 #include "core/convert.h"
-#include "core/log.h"
 #include "core/parallel.h"
+#include "ops/cuda.h"
 
 namespace pantograph::wan_vae {
 namespace {
 
-// What a decode takes by itself on a CPU: beyond this, larger passes bring almost nothing there.
-constexpr std::size_t kUsualMemory = std::size_t{3} << 29;  // 1.5 GiB
-constexpr std::array<std::int64_t, 3> kLatentFrames = {4, 2, 1};
-constexpr std::array<std::int64_t, 4> kGroupFrames = {0, 4, 2, 1};
-
-// Latents of this shape that hold nothing, for planning.
-TensorView placeholder(std::int64_t channels, std::int64_t frames, std::int64_t height,
-                       std::int64_t width) {
-  return TensorView::dense(nullptr, DType::kF32, {channels, frames, height, width});
+DType activation_type(const DecodeOptions& options) {
+  const bool cpu = options.context.device.kind == DeviceKind::kCpu;
+  if (options.precision == Precision::kBF16 && cpu) {
+    fail(ErrorKind::kUnsupported,
+         "a CPU decodes in f32 only; leave the precision out or use a GPU");
+  }
+  return cpu || options.precision == Precision::kF32 ? DType::kF32 : DType::kBF16;
 }
 
 }  // namespace
@@ -28,10 +25,15 @@ TensorView placeholder(std::int64_t channels, std::int64_t frames, std::int64_t 
 Session::Session(std::shared_ptr<const Decoder> decoder, const VaeConfig& config,
                  std::int64_t height, std::int64_t width, const DecodeOptions& options)
     : decoder_(std::move(decoder)),
-      channels_(config.latent_channels),
-      height_(height),
-      width_(width),
-      options_(options) {
+      clip_{.channels = config.latent_channels,
+            .height = height,
+            .width = width,
+            .patch = config.patch_size,
+            .scale = options.scale,
+            .device = options.context.device,
+            .dtype = activation_type(options)},
+      options_(options),
+      output_(config.patch_size) {
   if (height < 1 || width < 1) {
     fail(ErrorKind::kInvalidArgument, "latents of ", height, " x ", width,
          "; height and width must be at least 1");
@@ -40,127 +42,112 @@ Session::Session(std::shared_ptr<const Decoder> decoder, const VaeConfig& config
     fail(ErrorKind::kInvalidArgument, options.frames_per_pass,
          " latent frames a pass; expected at least 1, or 0 to let the program choose");
   }
-  if (options.context.device.kind != DeviceKind::kCpu) {
-    fail(ErrorKind::kUnsupported, "this build decodes on the CPU only");
-  }
+  const bool gpu = clip_.device.kind == DeviceKind::kCuda;
+  if (gpu) device::require_gpu(clip_.device.index);
+  const device::CurrentDevice current(clip_.device);
   const ThreadLimit threads(options.context.threads);
-  const bool limited = options.memory_limit > 0;
-  choose_size(limited ? options.memory_limit : available_memory(), limited);
-  plan_pass(size_.latent_frames, true);
-  plan_pass(size_.latent_frames, false);
-  state_.allocate(options_.context.allocator);
-  slab_ = Buffer(arena_.peak(), options_.context.allocator);
+  if (gpu && options_.context.stream == nullptr) {
+    own_stream_ = device::Stream(device::create_stream());
+    options_.context.stream = own_stream_.get();
+  }
+  if (gpu) load_weights();
+  plan_ = choose_pass(*decoder_, clip_, options_.frames_per_pass, options_.memory_limit);
+  plan_pass(plans_, plan_.size, plan_.size.latent_frames, true);
+  plan_pass(plans_, plan_.size, plan_.size.latent_frames, false);
+  state_.allocate(options_.context);
+  slab_ = device::Memory(clip_.device, arena_.peak(), options_.context.allocator,
+                         options_.context.stream);
+  if (gpu) output_.allocate(options_.context);
   arena_.bind(slab_.data(), slab_.bytes());
-  plans_.prepare();
+  prepare();
 }
 
-std::size_t Session::measure(const PassSize& size) const {
-  Arena arena;
+// Nothing on the GPU may still use what is given back.
+Session::~Session() {
+  if (clip_.device.kind == DeviceKind::kCuda) {
+    device::synchronize_nothrow(options_.context.stream);
+  }
+}
+
+// Before memory is counted: they stay when the session goes.
+void Session::load_weights() {
   ops::PlanCache plans;
-  CausalState state;
-  const Pass pass{.ops = {.device = options_.context.device,
-                          .arena = &arena,
-                          .plans = &plans,
-                          .planning = true},
-                  .state = &state};
-  for (const bool first : {true, false}) {
-    decoder_->decode(pass, size, placeholder(channels_, size.latent_frames, height_, width_),
-                     options_.scale, first, {});
-  }
-  return arena.peak() + state.bytes();
+  plan_pass(plans, {.latent_frames = 1, .group_frames = 1}, 1, true);
+  plan_pass(plans, {.latent_frames = 1, .group_frames = 1}, 1, false);
+  plans.load_weights();
 }
 
-void Session::choose_size(std::size_t limit, bool limit_is_users) {
-  const std::size_t wanted = limit_is_users ? limit : std::min(limit, kUsualMemory);
-  std::size_t smallest = 0;
-  const auto fits = [&](std::int64_t latent_frames, std::size_t bytes) {
-    for (const std::int64_t group_frames : kGroupFrames) {
-      size_ = {.latent_frames = latent_frames, .group_frames = group_frames};
-      smallest = measure(size_);
-      if (smallest <= bytes) return true;
-    }
-    return false;
-  };
-  if (options_.frames_per_pass > 0) {
-    if (fits(options_.frames_per_pass, wanted) || fits(options_.frames_per_pass, limit)) return;
-  } else {
-    for (const std::int64_t latent_frames : kLatentFrames) {
-      if (fits(latent_frames, wanted)) return;
-    }
-    if (fits(1, limit)) return;
-  }
-  const std::size_t needed = smallest;
-  const std::int64_t asked = size_.latent_frames;
-  std::string advice = "use smaller latents or a machine with more memory";
-  for (const std::int64_t latent_frames : kLatentFrames) {
-    if (latent_frames < asked && fits(latent_frames, limit)) {
-      advice = join(latent_frames, " a pass would fit");
-      break;
-    }
-  }
-  fail(ErrorKind::kOutOfMemory, "latents of ", height_, " x ", width_, " need ",
-       format_bytes(needed), " at ", asked, " latent frames a pass, and ", format_bytes(limit),
-       limit_is_users ? " are allowed" : " are available", "; ", advice);
-}
-
-Pass Session::pass(bool planning) {
-  return {.ops = {.device = options_.context.device,
+Pass Session::pass(ops::PlanCache& plans, bool planning) {
+  return {.ops = {.device = clip_.device,
                   .stream = options_.context.stream,
                   .arena = &arena_,
-                  .plans = &plans_,
+                  .plans = &plans,
                   .planning = planning,
                   .cancel = &options_.cancel},
-          .state = &state_};
+          .state = &state_,
+          .dtype = clip_.dtype};
 }
 
-void Session::plan_pass(std::int64_t frames, bool first) {
-  decoder_->decode(pass(true), size_, placeholder(channels_, frames, height_, width_),
-                   options_.scale, first, {});
+void Session::plan_pass(ops::PlanCache& plans, const PassSize& size, std::int64_t frames,
+                        bool first) {
+  decoder_->decode(pass(plans, true), size, placeholder(clip_, frames), clip_.scale, first,
+                   [&](const Pass& p, const FramesView& patches) { output_.emit(p, patches); });
+}
+
+void Session::prepare() {
+  plans_.prepare({.data = slab_.data(), .bytes = slab_.bytes(), .stream = options_.context.stream});
 }
 
 void Session::check(const TensorView& latents) const {
   if (spent_) {
     fail(ErrorKind::kInvalidArgument, "this session ended with an error; make a new one");
   }
-  if (latents.rank != 4 || latents.shape[0] != channels_) {
-    fail(ErrorKind::kInvalidArgument, "a session takes latents [", channels_, ", n, ", height_,
-         ", ", width_, "], not a tensor of ", latents.rank, " dimensions that begins with ",
-         latents.rank > 0 ? latents.shape[0] : 0);
+  if (latents.rank != 4 || latents.shape[0] != clip_.channels) {
+    fail(ErrorKind::kInvalidArgument, "a session takes latents [", clip_.channels, ", n, ",
+         clip_.height, ", ", clip_.width, "], not a tensor of ", latents.rank,
+         " dimensions that begins with ", latents.rank > 0 ? latents.shape[0] : 0);
   }
-  if (latents.shape[2] != height_ || latents.shape[3] != width_) {
+  if (latents.shape[2] != clip_.height || latents.shape[3] != clip_.width) {
     fail(ErrorKind::kInvalidArgument, "latents of ", latents.shape[2], " x ", latents.shape[3],
-         " were pushed into a session made for ", height_, " x ", width_);
+         " were pushed into a session made for ", clip_.height, " x ", clip_.width);
   }
-  if (latents.device.kind != DeviceKind::kCpu) {
-    fail(ErrorKind::kInvalidArgument, "latents must lie in host memory for a decode on the CPU");
+  if (latents.device.kind != DeviceKind::kCpu && latents.device != clip_.device) {
+    fail(ErrorKind::kInvalidArgument,
+         "latents must lie in host memory or on the device of the decode");
   }
+}
+
+std::optional<std::int64_t> Session::first_bad_frame(const TensorView& latents) const {
+  if (latents.device.kind == DeviceKind::kCpu) return first_frame_not_finite(latents);
+  return ops::cuda::first_frame_not_finite(
+      {.device = clip_.device, .stream = options_.context.stream}, latents);
 }
 
 void Session::push(const TensorView& latents, FrameSink& sink) {
   check(latents);
   spent_ = true;  // until this push has succeeded
+  const device::CurrentDevice current(clip_.device);
   const ThreadLimit threads(options_.context.threads);
-  const std::int64_t frames = latents.shape[1];
-  if (const auto bad = first_frame_not_finite(latents)) {
+  const std::int64_t frames = latents.shape[1], step = plan_.size.latent_frames;
+  if (const auto bad = first_bad_frame(latents)) {
     fail(ErrorKind::kInvalidArgument, "latent frame ", pushed_ + *bad,
          " holds NaN or infinity; the video would be black from there on");
   }
-  const Decoder::Emit emit = [&](const FramesView& pixels) {
-    sink.write(TensorView::dense(pixels.data, DType::kF32,
-                                 {pixels.frames, pixels.height, pixels.width, pixels.channels}));
-  };
-  for (std::int64_t begin = 0; begin < frames; begin += size_.latent_frames) {
-    const std::int64_t count = std::min(size_.latent_frames, frames - begin);
+  output_.begin(sink);
+  for (std::int64_t begin = 0; begin < frames; begin += step) {
+    const std::int64_t count = std::min(step, frames - begin);
     const bool first = pushed_ == 0;
     // A shorter pass takes no more memory than was planned, but its convolutions are new.
     arena_.bind(nullptr, 0);
-    plan_pass(count, first);
-    plans_.prepare();
+    plan_pass(plans_, plan_.size, count, first);
+    prepare();
     arena_.bind(slab_.data(), slab_.bytes());
-    decoder_->decode(pass(false), size_, latents.slice(1, begin, count), options_.scale, first,
-                     emit);
+    decoder_->decode(pass(plans_, false), plan_.size, latents.slice(1, begin, count), clip_.scale,
+                     first,
+                     [&](const Pass& p, const FramesView& patches) { output_.emit(p, patches); });
     pushed_ += count;
   }
+  output_.finish();
   spent_ = false;
 }
 

@@ -109,14 +109,16 @@ std::int64_t Vae::parameters() const {
 
 DecodeSession Vae::decode_session(std::int64_t h, std::int64_t w,
                                   const DecodeOptions& options) const {
-  return DecodeSession(std::make_unique<DecodeSession::Impl>(
-      wan_vae::Session(impl_->decoder, impl_->config, h, w, options)));
+  // In place: a session does not move.
+  return DecodeSession(std::unique_ptr<DecodeSession::Impl>(
+      new DecodeSession::Impl{{impl_->decoder, impl_->config, h, w, options}}));
 }
 
 DecodeStatistics Vae::decode(const TensorView& latents, FrameSink& sink,
                              const DecodeOptions& options, const ProgressCallback& progress) const {
   check_clip(impl_->config, latents);
-  if (const auto bad = wan_vae::first_frame_not_finite(latents)) {
+  const bool on_host = latents.device.kind == DeviceKind::kCpu;  // else the session looks
+  if (const auto bad = on_host ? wan_vae::first_frame_not_finite(latents) : std::nullopt) {
     fail(ErrorKind::kInvalidArgument, "latent frame ", *bad, " of ", latents.shape[1],
          " holds NaN or infinity; the video would be black from there on");
   }

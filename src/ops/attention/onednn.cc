@@ -3,6 +3,7 @@
 
 #include "core/parallel.h"
 #include "ops/attention/attention.h"
+#include "ops/cuda.h"
 #include "ops/onednn/adapter.h"
 #include "ops/rms_norm/silu.h"
 
@@ -64,6 +65,7 @@ void frame_attention(const Context& context, const FramesView& qkv, const Frames
   const std::int64_t channels = y.channels, positions = y.height * y.width;
   require(qkv.channels == 3 * channels && qkv.positions() == y.positions(),
           "frame_attention: qkv and y disagree in shape");
+  if (context.device.kind == DeviceKind::kCuda) return cuda::frame_attention(context, qkv, y);
   const std::int64_t row = 3 * channels;
   const float scale = 1.0F / std::sqrt(static_cast<float>(channels));
   for (std::int64_t begin = 0; begin < positions; begin += kQueryBlock) {

@@ -1,8 +1,7 @@
 #include "ops/conv3d/conv3d.h"
 
-#include <cstring>
-
 #include "core/log.h"
+#include "ops/copy/copy.h"
 
 namespace pantograph::ops {
 
@@ -49,8 +48,12 @@ Conv3dPlan& PlanCache::conv3d(const Conv3dWeights& weights, const Conv3dProblem&
        problem.out_channels, " channels on this device");
 }
 
-void PlanCache::prepare() {
-  for (Conv3dPlan* plan : unprepared_) plan->prepare();
+void PlanCache::load_weights() {
+  for (Conv3dPlan* plan : unprepared_) plan->load_weights();
+}
+
+void PlanCache::prepare(const Scratch& scratch) {
+  for (Conv3dPlan* plan : unprepared_) plan->prepare(scratch);
   unprepared_.clear();
 }
 
@@ -68,14 +71,15 @@ void conv3d(const Context& context, const Conv3dWeights& weights, const FramesVi
                               .in_channels = x.channels,
                               .out_channels = y.channels,
                               .kernel = kernel,
-                              .accumulate = residual != nullptr};
+                              .accumulate = residual != nullptr,
+                              .dtype = y.dtype};
   Conv3dPlan& plan = context.plans->conv3d(weights, problem, context.device);
   const Arena::Block workspace =
       plan.workspace_bytes() > 0 ? context.arena->take(plan.workspace_bytes()) : Arena::Block();
   if (context.planning) return;
   context.stop_if_cancelled();
   if (residual != nullptr && residual->data != y.data) {
-    std::memcpy(y.data, residual->data, y.bytes());
+    copy_frames(context, *residual, y);
   }
   plan.run(x, y, workspace.data(), context.stream);
 }

@@ -31,7 +31,8 @@ struct Conv3dProblem {
   std::int64_t frames = 0, height = 0, width = 0;  // of y
   std::int64_t in_channels = 0, out_channels = 0;
   KernelSize kernel;
-  bool accumulate = false;  // y holds the residual before and the sum after
+  bool accumulate = false;    // y holds the residual before and the sum after
+  DType dtype = DType::kF32;  // of x and y
   auto operator<=>(const Conv3dProblem&) const = default;
 };
 
@@ -71,6 +72,13 @@ class Conv3dWeights {
   std::unique_ptr<Packs> packs_ = std::make_unique<Packs>();
 };
 
+// Memory on the device that nobody else uses while plans are prepared.
+struct Scratch {
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  void* stream = nullptr;
+};
+
 // A convolution of one shape, ready to run as often as wanted.
 class Conv3dPlan {
  public:
@@ -79,8 +87,11 @@ class Conv3dPlan {
   Conv3dPlan& operator=(const Conv3dPlan&) = delete;
   virtual ~Conv3dPlan() = default;
   [[nodiscard]] virtual std::size_t workspace_bytes() const { return 0; }
-  // Packs the weights and whatever else is done once.
-  virtual void prepare() = 0;
+  // Brings the weights to where they are used; where prepare() would do it anyway, nothing.
+  virtual void load_weights() {}
+  // Packs the weights and whatever else is done once. `scratch` has room for x, y and the
+  // workspace, or is empty on a CPU.
+  virtual void prepare(const Scratch& scratch) = 0;
   virtual void run(const FramesView& x, const FramesView& y, std::byte* workspace,
                    void* stream) const = 0;
 };
@@ -106,7 +117,9 @@ class PlanCache {
  public:
   Conv3dPlan& conv3d(const Conv3dWeights& weights, const Conv3dProblem& problem,
                      const Device& device);
-  void prepare();  // every plan made so far that is not prepared yet
+  // Every plan made so far that is not prepared yet.
+  void load_weights();
+  void prepare(const Scratch& scratch = {});
 
  private:
   std::map<std::pair<const Conv3dWeights*, Conv3dProblem>, std::unique_ptr<Conv3dPlan>> conv3d_;

@@ -75,7 +75,7 @@ class OneDnnPlan final : public Conv3dPlan {
     return description_.scratchpad_desc().get_size();
   }
 
-  void prepare() override {
+  void prepare(const Scratch& /*scratch*/) override {
     std::call_once(packed_->filled, [&] { fill(); });
     primitive_ = dnnl::convolution_forward(description_);
   }

@@ -14,7 +14,7 @@ class ReferencePlan final : public Conv3dPlan {
   ReferencePlan(const Conv3dProblem& problem, const Conv3dWeights& weights)
       : problem_(problem), weights_(weights) {}
 
-  void prepare() override {
+  void prepare(const Scratch& /*scratch*/) override {
     plain_ = std::static_pointer_cast<PlainWeights>(weights_.packed(
         [](const PackedWeights& packed) {
           return dynamic_cast<const PlainWeights*>(&packed) != nullptr;

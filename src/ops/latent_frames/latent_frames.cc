@@ -5,16 +5,50 @@
 
 #include "core/convert.h"
 #include "core/parallel.h"
+#include "device/runtime.h"
+#include "ops/cuda.h"
 
 namespace pantograph::ops {
 
-void load_latents(const Context& context, const TensorView& latents, std::span<const float> scale,
-                  std::span<const float> shift, const FramesView& y) {
+namespace {
+
+// From the CPU or the GPU to a GPU, by way of a dense copy of what lies on the CPU.
+void load_on_gpu(const Context& context, const TensorView& latents, const Parameter& scale,
+                 const Parameter& shift, const FramesView& y) {
+  const auto bytes = static_cast<std::size_t>(latents.elements()) * sizeof(float);
+  const Arena::Block staged = context.arena->take(bytes);
+  if (context.planning) return;
+  if (latents.device.kind == DeviceKind::kCuda) {
+    return cuda::load_latents(context, latents, scale, shift, y);
+  }
+  std::vector<float> dense(static_cast<std::size_t>(latents.elements()));
+  const auto element = static_cast<std::int64_t>(size_of(latents.dtype));
+  const auto* base = static_cast<const std::byte*>(latents.data);
+  for (std::int64_t i = 0; i < latents.elements(); ++i) {
+    std::int64_t rest = i, at = 0;
+    for (int dimension = 3; dimension >= 0; --dimension) {
+      at += rest % latents.shape[dimension] * latents.strides[dimension];
+      rest /= latents.shape[dimension];
+    }
+    convert_to_f32(latents.dtype, base + at * element, &dense[static_cast<std::size_t>(i)], 1);
+  }
+  device::copy(staged.data(), dense.data(), bytes, context.stream);
+  cuda::load_latents(context,
+                     TensorView::dense(staged.data(), DType::kF32, latents.sizes(), context.device),
+                     scale, shift, y);
+}
+
+}  // namespace
+
+void load_latents(const Context& context, const TensorView& latents, const Parameter& scale,
+                  const Parameter& shift, const FramesView& y) {
   require(latents.rank == 4 && latents.shape[0] == y.channels && latents.shape[1] == y.frames &&
               latents.shape[2] == y.height && latents.shape[3] == y.width &&
-              static_cast<std::int64_t>(scale.size()) == y.channels &&
-              static_cast<std::int64_t>(shift.size()) == y.channels,
+              scale.size() == y.channels && shift.size() == y.channels,
           "load_latents: latents and frames disagree in shape");
+  if (context.device.kind == DeviceKind::kCuda) {
+    return load_on_gpu(context, latents, scale, shift, y);
+  }
   if (context.planning) return;
   const auto element = static_cast<std::int64_t>(size_of(latents.dtype));
   const auto* base = static_cast<const std::byte*>(latents.data);
@@ -30,7 +64,8 @@ void load_latents(const Context& context, const TensorView& latents, std::span<c
           convert_to_f32(latents.dtype, base + (at + column * latents.strides[3]) * element, &value,
                          1);
           const auto channel = static_cast<std::size_t>(c);
-          target[column * y.channels + c] = value * scale[channel] + shift[channel];
+          target[column * y.channels + c] =
+              value * scale.values()[channel] + shift.values()[channel];
         }
       }
     }

@@ -1,18 +1,18 @@
 // The two ends of the decoder: latents in, pixels out.
 #pragma once
 
-#include <span>
-
 #include "core/frames.h"
 #include "ops/context.h"
+#include "pantograph/frame_sink.h"
 #include "pantograph/tensor_view.h"
+#include "weights/parameter.h"
 
 namespace pantograph::ops {
 
-// latents [C, n, h, w] of any floating type and strides, on the CPU, to y [n, h, w, C]:
-// y[..., c] = latents[c] * scale[c] + shift[c].
-void load_latents(const Context& context, const TensorView& latents, std::span<const float> scale,
-                  std::span<const float> shift, const FramesView& y);
+// latents [C, n, h, w] of any floating type and strides, on the CPU or y's device, to y [n, h, w,
+// C]: y[..., c] = latents[c] * scale[c] + shift[c].
+void load_latents(const Context& context, const TensorView& latents, const Parameter& scale,
+                  const Parameter& shift, const FramesView& y);
 
 // x [n, H, W, 3 p p] to pixels [n, p H, p W, 3], clamped to [-1, 1]:
 // pixels[f, p y + i, p x + j, k] = x[f, y, x, p p k + p j + i]  (column offset before row offset).

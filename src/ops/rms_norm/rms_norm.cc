@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/parallel.h"
+#include "ops/cuda.h"
 #include "ops/rms_norm/silu.h"
 
 namespace pantograph::ops {
@@ -21,18 +22,19 @@ void norm_row(const float* x, const float* gamma, std::int64_t channels, float* 
 
 }  // namespace
 
-void rms_norm(const Context& context, const FramesView& x, std::span<const float> gamma,
+void rms_norm(const Context& context, const FramesView& x, const Parameter& gamma,
               Activation activation, const FramesView& y) {
-  require(x.positions() == y.positions() && x.channels == y.channels &&
-              static_cast<std::int64_t>(gamma.size()) == x.channels,
+  require(x.positions() == y.positions() && x.channels == y.channels && gamma.size() == x.channels,
           "rms_norm: x, gamma and y disagree in shape");
   if (context.planning) return;
   context.stop_if_cancelled();
+  if (context.device.kind == DeviceKind::kCuda)
+    return cuda::rms_norm(context, x, gamma, activation, y);
   parallel_for(x.positions(), 64, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t position = begin; position < end; ++position) {
       const float* row = x.f32() + position * x.channels;
       float* out = y.f32() + position * x.channels;
-      norm_row(row, gamma.data(), x.channels, out);
+      norm_row(row, gamma.values().data(), x.channels, out);
       if (activation == Activation::kSilu) silu_row(out, x.channels);
     }
   });

@@ -2,17 +2,16 @@
 // y = act(x / max(|x|_2, 1e-12) * sqrt(C) * gamma), for every position of [T, H, W, C].
 #pragma once
 
-#include <span>
-
 #include "core/frames.h"
 #include "ops/context.h"
+#include "weights/parameter.h"
 
 namespace pantograph::ops {
 
 enum class Activation { kNone, kSilu };
 
 // y has x's shape and may be x.
-void rms_norm(const Context& context, const FramesView& x, std::span<const float> gamma,
+void rms_norm(const Context& context, const FramesView& x, const Parameter& gamma,
               Activation activation, const FramesView& y);
 
 }  // namespace pantograph::ops

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/parallel.h"
+#include "ops/cuda.h"
 
 namespace pantograph::ops {
 
@@ -13,6 +14,8 @@ void nearest_upsample(const Context& context, const FramesView& x, const FramesV
           "nearest_upsample: y is not x enlarged");
   if (context.planning) return;
   context.stop_if_cancelled();
+  if (y.frames == 0) return;
+  if (context.device.kind == DeviceKind::kCuda) return cuda::nearest_upsample(context, x, y);
   const std::int64_t channels = y.channels;
   const auto bytes = static_cast<std::size_t>(channels) * sizeof(float);
   parallel_for(y.frames * y.height, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -37,6 +40,9 @@ void duplicate_upsample(const Context& context, const FramesView& x, std::int64_
           "duplicate_upsample: y is not x enlarged");
   if (context.planning) return;
   context.stop_if_cancelled();
+  if (context.device.kind == DeviceKind::kCuda) {
+    return cuda::duplicate_upsample(context, x, ft, skipped, y);
+  }
   parallel_for(y.frames * y.height, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t line = begin; line < end; ++line) {
       const std::int64_t frame = line / y.height + skipped, row = line % y.height;

@@ -1,0 +1,107 @@
+#include "models/wan_vae/pass_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "core/memory.h"
+
+namespace pantograph::wan_vae {
+namespace {
+
+// What a decode takes by itself: beyond this, larger passes bring almost nothing.
+constexpr std::size_t kUsualOnCpu = std::size_t{3} << 29;   // 1.5 GiB
+constexpr std::size_t kUsualOnGpu = std::size_t{15} << 29;  // 7.5 GiB
+constexpr std::size_t kLeftOnGpu = std::size_t{384} << 20;  // for libraries' code and workspaces
+
+// Fastest first. On a CPU few latent frames fill it, and memory is better spent on one group of all
+// their frames. On a GPU the low resolutions want many latent frames, and groups of a few frames
+// would mostly move history around.
+constexpr std::array<PassSize, 12> kOnCpu = {{{4, 0},
+                                              {4, 4},
+                                              {4, 2},
+                                              {4, 1},
+                                              {2, 0},
+                                              {2, 4},
+                                              {2, 2},
+                                              {2, 1},
+                                              {1, 0},
+                                              {1, 4},
+                                              {1, 2},
+                                              {1, 1}}};
+constexpr std::array<PassSize, 9> kOnGpu = {
+    {{8, 8}, {4, 8}, {4, 4}, {2, 4}, {1, 4}, {4, 2}, {2, 2}, {1, 2}, {1, 1}}};
+constexpr std::array<std::int64_t, 5> kGroupFrames = {0, 8, 4, 2, 1};
+
+std::vector<PassSize> candidates(const Device& device, std::int64_t frames_per_pass) {
+  std::vector<PassSize> sizes;
+  const bool cpu = device.kind == DeviceKind::kCpu;
+  if (frames_per_pass > 0) {
+    for (const std::int64_t group : kGroupFrames) {
+      if (cpu || group > 0) sizes.push_back({frames_per_pass, group});
+    }
+  } else if (cpu) {
+    sizes.assign(kOnCpu.begin(), kOnCpu.end());
+  } else {
+    sizes.assign(kOnGpu.begin(), kOnGpu.end());
+  }
+  return sizes;
+}
+
+std::size_t measure(const Decoder& decoder, const ClipShape& clip, const PassSize& size) {
+  Arena arena;
+  ops::PlanCache plans;
+  CausalState state;
+  FrameOutput output(clip.patch);
+  const Pass pass{
+      .ops = {.device = clip.device, .arena = &arena, .plans = &plans, .planning = true},
+      .state = &state,
+      .dtype = clip.dtype};
+  for (const bool first : {true, false}) {
+    decoder.decode(pass, size, placeholder(clip, size.latent_frames), clip.scale, first,
+                   [&](const Pass& p, const FramesView& patches) { output.emit(p, patches); });
+  }
+  const bool gpu = clip.device.kind == DeviceKind::kCuda;
+  return arena.peak() + state.bytes() + (gpu ? output.bytes() : 0);
+}
+
+std::size_t free_memory(const Device& device) {
+  if (device.kind == DeviceKind::kCpu) return available_memory();
+  const std::size_t free = device::require_gpu(device.index).free_bytes;
+  return free > kLeftOnGpu ? free - kLeftOnGpu : 0;
+}
+
+}  // namespace
+
+TensorView placeholder(const ClipShape& clip, std::int64_t frames) {
+  return TensorView::dense(nullptr, DType::kF32, {clip.channels, frames, clip.height, clip.width});
+}
+
+PassPlan choose_pass(const Decoder& decoder, const ClipShape& clip, std::int64_t frames_per_pass,
+                     std::size_t limit) {
+  const bool cpu = clip.device.kind == DeviceKind::kCpu;
+  const bool limited = limit > 0;
+  const std::size_t most = limited ? limit : free_memory(clip.device);
+  const std::size_t wanted = limited ? limit : std::min(most, cpu ? kUsualOnCpu : kUsualOnGpu);
+  PassPlan smallest;
+  for (const PassSize& size : candidates(clip.device, frames_per_pass)) {
+    const std::size_t bytes = measure(decoder, clip, size);
+    if (bytes <= wanted) return {size, bytes};
+    if (smallest.bytes == 0 || bytes < smallest.bytes) smallest = {size, bytes};
+  }
+  if (smallest.bytes <= most) return smallest;
+
+  std::string advice = "use smaller latents or a device with more memory";
+  for (const PassSize& size : candidates(clip.device, 0)) {
+    if (size.latent_frames < smallest.size.latent_frames && measure(decoder, clip, size) <= most) {
+      advice = join(size.latent_frames, " a pass would fit");
+      break;
+    }
+  }
+  fail(ErrorKind::kOutOfMemory, "latents of ", clip.height, " x ", clip.width, " need ",
+       format_bytes(smallest.bytes), " at ", smallest.size.latent_frames,
+       " latent frames a pass, and ", format_bytes(most),
+       limited ? " are allowed" : " are available", "; ", advice);
+}
+
+}  // namespace pantograph::wan_vae

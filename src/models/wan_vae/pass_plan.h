@@ -1,0 +1,34 @@
+// How much of a clip is decoded at once: the fastest pass whose memory fits.
+#pragma once
+
+#include <cstdint>
+
+#include "models/wan_vae/decoder.h"
+#include "models/wan_vae/frame_output.h"
+#include "pantograph/vae.h"
+
+namespace pantograph::wan_vae {
+
+// One clip's decode, as far as its memory depends on it.
+struct ClipShape {
+  std::int64_t channels = 0, height = 0, width = 0;  // of latents
+  std::int64_t patch = 1;
+  LatentScale scale = LatentScale::kRaw;
+  Device device{};
+  DType dtype = DType::kF32;  // of activations
+};
+
+struct PassPlan {
+  PassSize size;
+  std::size_t bytes = 0;  // that the session takes: activations, history, frames on their way out
+};
+
+// `limit` 0: what the device has free, within reason. Throws Error(kOutOfMemory) naming a pass size
+// that fits where `frames_per_pass` (0: free choice) does not.
+PassPlan choose_pass(const Decoder& decoder, const ClipShape& clip, std::int64_t frames_per_pass,
+                     std::size_t limit);
+
+// Latents of this shape that hold nothing, for planning.
+TensorView placeholder(const ClipShape& clip, std::int64_t frames);
+
+}  // namespace pantograph::wan_vae

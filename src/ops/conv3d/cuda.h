@@ -1,0 +1,27 @@
+#pragma once
+
+#include "device/memory.h"
+#include "ops/conv3d/conv3d.h"
+
+namespace pantograph::ops {
+
+// bf16 convolution by cuDNN's graph API, of which each engine is checked before it is used.
+const Conv3dImplementation& cudnn_conv3d();
+// Our own kernel in plain f32 arithmetic: the f32 path, the oracle and the last resort.
+const Conv3dImplementation& cuda_direct_conv3d();
+
+// Output channels as the weights on a GPU have them: a multiple of 8, because tensor cores take
+// 16-byte rows. The additional ones are zero.
+std::int64_t padded_channels(std::int64_t channels);
+
+// One convolution's weights on a GPU, [padded out, kt, kh, kw, in] in `dtype`, and its bias,
+// [padded out] in f32.
+struct CudaWeights final : PackedWeights {
+  Device device;
+  DType dtype = DType::kF32;
+  device::Memory weights, bias;
+};
+// Those on the current device, copied there at the first call.
+std::shared_ptr<const CudaWeights> cuda_weights(const Conv3dWeights& weights, DType dtype);
+
+}  // namespace pantograph::ops

@@ -1,0 +1,259 @@
+#include "ops/conv3d/engine_choice.h"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <map>
+
+#include "core/log.h"
+#include "device/check.h"
+#include "kernels/wan_vae/compare.h"
+#include "ops/conv3d/cuda_direct.h"
+#include "ops/cudnn/engine_cache.h"
+
+namespace pantograph::ops::cudnn {
+namespace {
+
+constexpr int kMostTimed = 5;  // of the engines that the heuristics put first
+constexpr int kTimedRuns = 3;
+constexpr std::int64_t kWindow = 256;  // positions compared at the front, the middle and the end
+// bf16 results that are right differ by their rounding, 2^-9 of each at most.
+constexpr double kMostRelativeError = 5e-3;
+
+// "1024->1024 3x3x3 residual on 44x78": all but the number of frames.
+std::string family(const Conv3dProblem& p, bool bare) {
+  return join(p.in_channels, "->", p.out_channels, " ", p.kernel.time, "x", p.kernel.height, "x",
+              p.kernel.width, p.accumulate ? " residual" : "", bare ? " bare" : "", " on ",
+              p.height, "x", p.width);
+}
+
+std::string text(const Conv3dProblem& p, bool bare) {
+  return join(family(p, bare), " frames ", p.frames);
+}
+
+std::string encode(bool fused, const std::string& name) {
+  return (fused ? "fused " : "bare ") + name;
+}
+
+// What the process knows about one GPU.
+struct Table {
+  explicit Table(std::filesystem::path file) : remembered(std::move(file)) {}
+  std::mutex mutex;
+  EngineCache remembered;
+  std::map<std::string, std::shared_ptr<const Engine>> ready;
+  // Choices of this process by family, each with its number of frames.
+  std::map<std::string, std::map<std::int64_t, std::string>> chosen;
+};
+
+Table& current_table() {
+  static std::mutex mutex;
+  static auto& tables = *new std::map<int, Table>;  // lives as long as cuDNN's handles do
+  int index = 0;
+  device::check(cudaGetDevice(&index));
+  const std::lock_guard lock(mutex);
+  const auto known = tables.find(index);
+  if (known != tables.end()) return known->second;
+  std::string gpu = device::require_gpu(index).name;
+  std::replace_if(gpu.begin(), gpu.end(), [](char c) { return c == ' ' || c == '/'; }, '-');
+  const std::filesystem::path folder = cache_folder();
+  return tables
+      .try_emplace(index, folder.empty()
+                              ? folder
+                              : folder / join("conv3d-", gpu, "-cudnn-", version(), ".txt"))
+      .first->second;
+}
+
+// Frames and weights of one problem in scratch memory, to run engines on.
+class Trial {
+ public:
+  Trial(const Conv3dProblem& problem, const CudaWeights& weights, const Scratch& scratch)
+      : problem_(problem), weights_(weights), stream_(static_cast<cudaStream_t>(scratch.stream)) {
+    const std::int64_t plane = problem.height * problem.width;
+    x_elements_ = (problem.frames + problem.kernel.time - 1) * plane * problem.in_channels;
+    positions_ = problem.frames * plane;
+    Arena arena;
+    arena.bind(scratch.data, scratch.bytes);
+    const auto take = [&](std::int64_t elements) {
+      return arena.take(static_cast<std::size_t>(elements) * size_of(problem.dtype));
+    };
+    const Arena::Block x = take(x_elements_), y = take(positions_ * problem.out_channels);
+    const Arena::Block workspace = arena.take(kWorkspaceLimit);
+    pointers_ = {.x = x.data(),
+                 .weights = weights.weights.data(),
+                 .bias = weights.bias.data(),
+                 .y = y.data(),
+                 .workspace = workspace.data()};
+    device::check(kernels::fill_random(problem.dtype, x.data(), x_elements_, 1, stream_));
+  }
+
+  double milliseconds(const Convolution& convolution, int engine) const {
+    const device::Event begin(device::create_event(true)), end(device::create_event(true));
+    double best = std::numeric_limits<double>::infinity();
+    for (int run = 0; run <= kTimedRuns; ++run) {  // the first warms up
+      device::record(begin.get(), stream_);
+      convolution.run(engine, pointers_, stream_);
+      device::record(end.get(), stream_);
+      device::wait(end.get());
+      if (run > 0) best = std::min(best, device::milliseconds(begin.get(), end.get()));
+    }
+    return best;
+  }
+
+  // Relative error against the direct kernel; NaN and what was not written count as infinite.
+  double error(const Convolution& convolution, int engine, bool fused) const {
+    const std::int64_t elements = positions_ * problem_.out_channels;
+    if (problem_.accumulate) {
+      device::check(kernels::fill_random(problem_.dtype, pointers_.y, elements, 2, stream_));
+    } else {
+      const auto bytes = static_cast<std::size_t>(elements) * size_of(problem_.dtype);
+      device::check(cudaMemsetAsync(pointers_.y, 0xff, bytes, stream_));  // NaN
+    }
+    const std::int64_t count = std::min(kWindow, positions_);
+    const std::vector<std::int64_t> windows = {0, (positions_ - count) / 2, positions_ - count};
+    const std::size_t bytes = window_bytes(count);
+    const Device device = weights_.device;
+    const device::Memory expected(device, windows.size() * bytes, {}, stream_);
+    const device::Memory sums(device, sizeof(kernels::Difference), {}, stream_);
+    const device::Memory zero_bias(device, weights_.bias.bytes(), {}, stream_);
+    for (std::size_t i = 0; i < windows.size(); ++i) {
+      device::copy(expected.data() + i * bytes, result(windows[i]), bytes, stream_);
+    }
+    convolution.run(engine, pointers_, stream_);
+    for (std::size_t i = 0; i < windows.size(); ++i) {
+      kernels::Conv3dDirect direct = describe_direct(problem_);
+      direct.first_position = windows[i];
+      direct.positions = count;
+      direct.x = pointers_.x;
+      direct.weights = pointers_.weights;
+      direct.bias = reinterpret_cast<const float*>(fused ? weights_.bias.data() : zero_bias.data());
+      // The kernel counts positions from the front of y, of which only the window is there.
+      direct.y = expected.data() + i * bytes - window_bytes(windows[i]);
+      device::check(kernels::conv3d_direct(direct, stream_));
+      device::check(kernels::compare(problem_.dtype, result(windows[i]),
+                                     expected.data() + i * bytes, count * problem_.out_channels,
+                                     reinterpret_cast<kernels::Difference*>(sums.data()), stream_));
+    }
+    kernels::Difference difference;
+    device::copy(&difference, sums.data(), sizeof difference, stream_);
+    device::synchronize(stream_);
+    if (difference.not_finite > 0) return std::numeric_limits<double>::infinity();
+    if (difference.squared == 0) return 0;
+    return std::sqrt(difference.squared / difference.reference_squared);
+  }
+
+ private:
+  [[nodiscard]] std::size_t window_bytes(std::int64_t positions) const {
+    return static_cast<std::size_t>(positions * problem_.out_channels) * size_of(problem_.dtype);
+  }
+  [[nodiscard]] std::byte* result(std::int64_t position) const {
+    return static_cast<std::byte*>(pointers_.y) + window_bytes(position);
+  }
+
+  const Conv3dProblem& problem_;
+  const CudaWeights& weights_;
+  cudaStream_t stream_;
+  std::int64_t x_elements_ = 0, positions_ = 0;
+  Convolution::Pointers pointers_;
+};
+
+bool right(const Trial& trial, const Conv3dProblem& problem, bool bare, const Engine& engine) {
+  const double error = trial.error(engine.convolution, engine.index, engine.fused);
+  if (error <= kMostRelativeError) return true;
+  log(LogLevel::kWarning, "cuDNN ", version(), " computes ", text(problem, bare), " wrongly by ",
+      engine.convolution.engine_name(engine.index), " (relative error ", error,
+      "): the engine is not used");
+  return false;
+}
+
+// The engine of that name, ready to run; null where cuDNN does not propose it for this problem.
+std::shared_ptr<const Engine> build_named(const Conv3dProblem& problem, const std::string& choice) {
+  const bool fused = choice.starts_with("fused ");
+  auto engine = std::make_shared<Engine>(problem, fused);
+  for (; engine->index < engine->convolution.engines(); ++engine->index) {
+    if (encode(fused, engine->convolution.engine_name(engine->index)) != choice) continue;
+    return engine->convolution.build(engine->index, kWorkspaceLimit) ? engine : nullptr;
+  }
+  return nullptr;
+}
+
+struct Timed {
+  std::string choice;
+  double milliseconds = 0;
+};
+
+// Fastest first.
+std::vector<Timed> time_engines(const Conv3dProblem& problem, bool bare, const Trial& trial) {
+  std::vector<Timed> timed;
+  for (const bool fused : {true, false}) {
+    // A residual is added by an engine, and what is left to the caller by none.
+    if (fused ? bare : problem.accumulate) continue;
+    Convolution convolution(problem, fused);
+    int built = 0;
+    for (int i = 0; i < convolution.engines() && built < kMostTimed; ++i) {
+      if (!convolution.build(i, kWorkspaceLimit)) continue;
+      ++built;
+      const std::string choice = encode(fused, convolution.engine_name(i));
+      try {
+        timed.push_back({choice, trial.milliseconds(convolution, i)});
+        log(LogLevel::kDebug, "cuDNN: ", text(problem, bare), ": ", timed.back().milliseconds,
+            " ms by ", choice);
+      } catch (const Error& error) {
+        log(LogLevel::kDebug, "cuDNN: ", text(problem, bare), " fails by ", choice, ": ",
+            error.what());
+      }
+    }
+  }
+  std::sort(timed.begin(), timed.end(),
+            [](const Timed& a, const Timed& b) { return a.milliseconds < b.milliseconds; });
+  return timed;
+}
+
+// A choice of the same family for between half and twice as many frames.
+std::string sibling(const Table& table, const Conv3dProblem& problem, bool bare) {
+  const auto known = table.chosen.find(family(problem, bare));
+  if (known == table.chosen.end()) return {};
+  for (const auto& [frames, choice] : known->second) {
+    if (frames <= 2 * problem.frames && problem.frames <= 2 * frames) return choice;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::shared_ptr<const Engine> choose_engine(const Conv3dProblem& problem, bool bare,
+                                            const CudaWeights& weights, const Scratch& scratch) {
+  Table& table = current_table();
+  const std::lock_guard lock(table.mutex);
+  const std::string key = text(problem, bare);
+  std::shared_ptr<const Engine>& ready = table.ready[key];
+  if (ready) return ready;
+
+  const auto adopt = [&](std::shared_ptr<const Engine> engine, const std::string& choice) {
+    ready = std::move(engine);
+    table.chosen[family(problem, bare)].emplace(problem.frames, choice);
+    return ready;
+  };
+  if (const auto remembered = table.remembered.find(key)) {
+    if (auto engine = build_named(problem, *remembered)) return adopt(engine, *remembered);
+  }
+  const Trial trial(problem, weights, scratch);
+  const auto accept = [&](const std::string& choice) {
+    const auto engine = build_named(problem, choice);
+    if (!engine || !right(trial, problem, bare, *engine)) return false;
+    table.remembered.store(key, choice);
+    adopt(engine, choice);
+    return true;
+  };
+  const std::string known = sibling(table, problem, bare);
+  if (!known.empty() && accept(known)) return ready;
+  for (const Timed& candidate : time_engines(problem, bare, trial)) {
+    if (accept(candidate.choice)) return ready;
+  }
+  fail(ErrorKind::kUnsupported, "cuDNN ", version(), " has no engine that computes ", key,
+       "; use another version of cuDNN or --precision f32");
+}
+
+}  // namespace pantograph::ops::cudnn

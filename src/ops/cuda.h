@@ -1,0 +1,28 @@
+// The GPU's side of ops that are plain loops on a CPU. The op has checked shapes; the frames lie on
+// the context's device. no_cuda.cc stands in where a build has no GPU code.
+#pragma once
+
+#include <optional>
+
+#include "ops/attention/attention.h"
+#include "ops/latent_frames/latent_frames.h"
+#include "ops/rms_norm/rms_norm.h"
+
+namespace pantograph::ops::cuda {
+
+void rms_norm(const Context& context, const FramesView& x, const Parameter& gamma,
+              Activation activation, const FramesView& y);
+void nearest_upsample(const Context& context, const FramesView& x, const FramesView& y);
+void duplicate_upsample(const Context& context, const FramesView& x, std::int64_t temporal_factor,
+                        std::int64_t skipped, const FramesView& y);
+// `latents` lie on the device.
+void load_latents(const Context& context, const TensorView& latents, const Parameter& scale,
+                  const Parameter& shift, const FramesView& y);
+std::optional<std::int64_t> first_frame_not_finite(const Context& context,
+                                                   const TensorView& latents);
+void unpatchify(const Context& context, const FramesView& x, std::int64_t patch, PixelLayout layout,
+                std::byte* pixels);
+// Takes memory from the arena while planning too.
+void frame_attention(const Context& context, const FramesView& qkv, const FramesView& y);
+
+}  // namespace pantograph::ops::cuda

@@ -1,0 +1,208 @@
+#include "ops/cudnn/convolution.h"
+
+#include <cuda_runtime_api.h>
+
+#include <map>
+#include <mutex>
+#include <unordered_map>
+
+#include "core/log.h"
+#include "device/check.h"
+#include "device/library.h"
+
+#define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING  // nothing links cuDNN
+#define CUDNN_FRONTEND_SKIP_JSON_LIB
+#include <cudnn_frontend.h>
+
+namespace cudnn_frontend {
+void* cudnn_dlhandle = nullptr;  // its headers look functions up here
+}
+
+namespace pantograph::ops::cudnn {
+namespace {
+
+namespace fe = cudnn_frontend;
+using device::GpuLibrary;
+
+enum TensorId : std::int64_t { kX = 1, kWeights, kBias, kResidual, kY };
+
+void open_library() {
+  static std::once_flag once;
+  std::call_once(once, [] { fe::cudnn_dlhandle = device::load(GpuLibrary::kCudnn).handle; });
+}
+
+// A cuDNN handle may be used by one thread at a time. One for each GPU, as long as the process
+// lives.
+struct SharedHandle {
+  std::mutex mutex;
+  cudnnHandle_t native = nullptr;
+};
+
+SharedHandle& current_handle() {
+  static std::mutex mutex;
+  static auto& handles = *new std::map<int, SharedHandle>;
+  int device = 0;
+  device::check(cudaGetDevice(&device));
+  const std::lock_guard lock(mutex);
+  SharedHandle& handle = handles[device];
+  if (handle.native == nullptr) {
+    open_library();
+    const cudnnStatus_t status = fe::detail::create_handle(&handle.native);
+    if (status != CUDNN_STATUS_SUCCESS) {
+      fail(ErrorKind::kInternal, "cuDNN ", version(), " does not start on GPU ", device, ": ",
+           fe::detail::get_error_string(status));
+    }
+  }
+  return handle;
+}
+
+// Sizes are [N, C, spatial...], memory is [N, spatial..., C].
+std::vector<std::int64_t> channels_last(const std::vector<std::int64_t>& sizes) {
+  std::vector<std::int64_t> strides(sizes.size(), 1);
+  std::int64_t stride = sizes[1];
+  for (std::size_t i = sizes.size() - 1; i >= 2; --i) {
+    strides[i] = stride;
+    stride *= sizes[i];
+  }
+  strides[0] = stride;
+  return strides;
+}
+
+std::shared_ptr<fe::graph::Tensor_attributes> tensor(fe::graph::Graph& graph, TensorId id,
+                                                     const std::vector<std::int64_t>& sizes,
+                                                     fe::DataType_t type) {
+  return graph.tensor(fe::graph::Tensor_attributes()
+                          .set_uid(id)
+                          .set_dim(sizes)
+                          .set_stride(channels_last(sizes))
+                          .set_data_type(type));
+}
+
+// The problem in as few dimensions as describe it: cuDNN has more and better engines for two.
+struct Shape {
+  std::vector<std::int64_t> x, weights, y, padding;
+};
+
+Shape describe(const Conv3dProblem& p) {
+  const auto [kt, kh, kw] = p.kernel;
+  if (kt == 1) {
+    return {.x = {p.frames, p.in_channels, p.height, p.width},
+            .weights = {p.out_channels, p.in_channels, kh, kw},
+            .y = {p.frames, p.out_channels, p.height, p.width},
+            .padding = {kh / 2, kw / 2}};
+  }
+  if (kh == 1 && kw == 1) {
+    const std::int64_t plane = p.height * p.width;
+    return {.x = {1, p.in_channels, p.frames + kt - 1, plane},
+            .weights = {p.out_channels, p.in_channels, kt, 1},
+            .y = {1, p.out_channels, p.frames, plane},
+            .padding = {0, 0}};
+  }
+  return {.x = {1, p.in_channels, p.frames + kt - 1, p.height, p.width},
+          .weights = {p.out_channels, p.in_channels, kt, kh, kw},
+          .y = {1, p.out_channels, p.frames, p.height, p.width},
+          .padding = {0, kh / 2, kw / 2}};
+}
+
+}  // namespace
+
+std::string version() {
+  open_library();
+  const std::size_t version =
+      device::function<std::size_t()>(GpuLibrary::kCudnn, "cudnnGetVersion")();
+  return join(version / 10000, ".", version / 100 % 100, ".", version % 100);
+}
+
+struct Convolution::Graph {
+  SharedHandle& handle;
+  fe::graph::Graph graph;
+  bool residual = false, bias = false;
+};
+
+Convolution::Convolution(const Conv3dProblem& problem, bool fused)
+    : graph_(std::make_unique<Graph>(current_handle())) {
+  fe::graph::Graph& graph = graph_->graph;
+  graph.set_io_data_type(fe::DataType_t::BFLOAT16)
+      .set_intermediate_data_type(fe::DataType_t::FLOAT)
+      .set_compute_data_type(fe::DataType_t::FLOAT);
+  const Shape shape = describe(problem);
+  const std::vector<std::int64_t> ones(shape.padding.size(), 1);
+  auto y = graph.conv_fprop(tensor(graph, kX, shape.x, fe::DataType_t::BFLOAT16),
+                            tensor(graph, kWeights, shape.weights, fe::DataType_t::BFLOAT16),
+                            fe::graph::Conv_fprop_attributes()
+                                .set_pre_padding(shape.padding)
+                                .set_post_padding(shape.padding)
+                                .set_stride(ones)
+                                .set_dilation(ones));
+  const auto add = fe::graph::Pointwise_attributes().set_mode(fe::PointwiseMode_t::ADD);
+  if (fused) {
+    std::vector<std::int64_t> bias(shape.y.size(), 1);
+    bias[1] = problem.out_channels;
+    y = graph.pointwise(y, tensor(graph, kBias, bias, fe::DataType_t::FLOAT), add);
+    graph_->bias = true;
+    if (problem.accumulate) {
+      y = graph.pointwise(y, tensor(graph, kResidual, shape.y, fe::DataType_t::BFLOAT16), add);
+      graph_->residual = true;
+    }
+  }
+  y->set_output(true)
+      .set_uid(kY)
+      .set_dim(shape.y)
+      .set_stride(channels_last(shape.y))
+      .set_data_type(fe::DataType_t::BFLOAT16);
+
+  const std::lock_guard lock(graph_->handle.mutex);
+  fe::error_t status = graph.validate();
+  if (status.is_good()) status = graph.build_operation_graph(graph_->handle.native);
+  if (status.is_good()) {
+    status = graph.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK});
+  }
+  if (status.is_bad()) log(LogLevel::kDebug, "cuDNN: ", status.get_message());
+}
+
+Convolution::~Convolution() = default;
+
+int Convolution::engines() const {
+  return static_cast<int>(graph_->graph.get_execution_plan_count());
+}
+
+std::string Convolution::engine_name(int engine) const {
+  std::string name;
+  const fe::error_t status = graph_->graph.get_plan_name_at_index(engine, name);
+  return status.is_good() ? name : "";
+}
+
+bool Convolution::build(int engine, std::size_t workspace_limit) {
+  const std::lock_guard lock(graph_->handle.mutex);
+  fe::error_t status = graph_->graph.build_plan_at_index(graph_->handle.native, engine);
+  if (status.is_bad()) {
+    log(LogLevel::kDebug, "cuDNN: ", engine_name(engine), ": ", status.get_message());
+    return false;
+  }
+  const std::int64_t needed = graph_->graph.get_workspace_size_plan_at_index(engine);
+  return needed >= 0 && static_cast<std::size_t>(needed) <= workspace_limit;
+}
+
+void Convolution::run(int engine, const Pointers& pointers, void* stream) const {
+  // cuDNN takes mutable pointers to what it only reads.
+  const auto mutable_pointer = [](const void* pointer) { return const_cast<void*>(pointer); };
+  std::unordered_map<std::int64_t, void*> tensors = {{kX, mutable_pointer(pointers.x)},
+                                                     {kWeights, mutable_pointer(pointers.weights)},
+                                                     {kY, pointers.y}};
+  if (graph_->bias) tensors[kBias] = mutable_pointer(pointers.bias);
+  if (graph_->residual) tensors[kResidual] = pointers.y;
+  const std::lock_guard lock(graph_->handle.mutex);
+  const cudnnStatus_t bound =
+      fe::detail::set_stream(graph_->handle.native, static_cast<cudaStream_t>(stream));
+  if (bound != CUDNN_STATUS_SUCCESS) {
+    fail(ErrorKind::kInternal, "cuDNN: ", fe::detail::get_error_string(bound));
+  }
+  fe::error_t status = graph_->graph.execute_plan_at_index(graph_->handle.native, tensors,
+                                                           pointers.workspace, engine);
+  if (status.is_bad()) {
+    fail(ErrorKind::kInternal, "cuDNN ", version(), ", ", engine_name(engine), ": ",
+         status.get_message());
+  }
+}
+
+}  // namespace pantograph::ops::cudnn
