@@ -7,8 +7,10 @@ if(PANTOGRAPH_VAE)
   find_package(nlohmann_json REQUIRED)            # src/checkpoint/json.cc
   find_package(spdlog REQUIRED)                   # src/core/log.cc
   find_package(CLI11 REQUIRED)                    # apps/cli
-  find_package(PkgConfig REQUIRED)
-  pkg_check_modules(FFMPEG IMPORTED_TARGET libavformat libavcodec libswscale libavutil)
+  find_package(PkgConfig)                         # finds FFmpeg, which may be absent
+  if(PKG_CONFIG_FOUND)
+    pkg_check_modules(FFMPEG IMPORTED_TARGET libavformat libavcodec libswscale libavutil)
+  endif()
 endif()
 if(PANTOGRAPH_TESTS)
   find_package(GTest REQUIRED)

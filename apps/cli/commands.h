@@ -6,12 +6,16 @@
 #include <filesystem>
 #include <string>
 
+#include "bench/decode_bench.h"
 #include "pipeline/decode_job.h"
 
 namespace pantograph::cli {
 
 struct DecodeCommand {
   DecodeJob job;
+  std::string device = "auto";
+  double max_memory_gib = 0;  // 0: no limit
+  bool dry_run = false;
   bool json = false;
 };
 void decode(const DecodeCommand& command);
@@ -36,6 +40,12 @@ struct MakeLatentsCommand {
   DType dtype = DType::kF32;
 };
 void make_latents(const MakeLatentsCommand& command);
+
+struct BenchDecodeCommand {
+  bench::DecodeBench bench;
+  std::filesystem::path json;
+};
+void bench_decode(const BenchDecodeCommand& command);
 
 void info();
 

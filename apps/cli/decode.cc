@@ -4,12 +4,13 @@
 #include "commands.h"
 #include "core/check.h"
 #include "core/memory.h"
+#include "device/choose.h"
 #include "progress_line.h"
 
 namespace pantograph::cli {
 namespace {
 
-Json summary_json(const DecodeSummary& summary) {
+Json summary_json(const DecodeSummary& summary, const Device& device) {
   Json::Array videos;
   for (const DecodedVideo& video : summary.videos) {
     const DecodeStatistics& statistics = video.statistics;
@@ -27,11 +28,35 @@ Json summary_json(const DecodeSummary& summary) {
   }
   return Json(Json::Object{
       {"videos", Json(std::move(videos))},
-      {"device", Json(std::string("cpu"))},
+      {"device", Json(device.kind == DeviceKind::kCpu ? "cpu" : join("cuda:", device.index))},
       {"open_seconds", Json(summary.open_seconds)},
       {"total_seconds", Json(summary.total_seconds)},
       {"peak_memory_bytes", Json(static_cast<std::int64_t>(peak_resident_memory()))},
   });
+}
+
+// The memory of each clip's decode, without decoding.
+void dry_run(const DecodeJob& job) {
+  for (const PlannedVideo& video : plan_decode(job)) {
+    std::printf(
+        "%s: %lld frames of %lld x %lld, %lld latent frames a pass, %s and %s of weights\n",
+        video.output.c_str(), static_cast<long long>(video.shape.frames),
+        static_cast<long long>(video.shape.width), static_cast<long long>(video.shape.height),
+        static_cast<long long>(video.plan.frames_per_pass), format_bytes(video.plan.bytes).c_str(),
+        format_bytes(video.plan.weight_bytes).c_str());
+  }
+}
+
+// Where the decode runs and what it may take, as the command line says it.
+DecodeJob placed(const DecodeCommand& command) {
+  DecodeJob job = command.job;
+  const device::Choice choice = device::choose(command.device);
+  if (command.device == "auto") {
+    std::fprintf(stderr, "decoding on %s\n", choice.description.c_str());
+  }
+  job.decode.context.device = choice.device;
+  job.decode.memory_limit = static_cast<std::size_t>(command.max_memory_gib * 0x1p30);
+  return job;
 }
 
 }  // namespace
@@ -42,13 +67,15 @@ void decode(const DecodeCommand& command) {
     fail(ErrorKind::kInvalidArgument,
          "--json and -o - both want standard output; write the video to a file");
   }
+  const DecodeJob job = placed(command);
+  if (command.dry_run) return dry_run(job);
   DecodeSummary summary;
   {
     ProgressLine line;
-    summary = run_decode(command.job, [&](const Progress& progress) { line.update(progress); });
+    summary = run_decode(job, [&](const Progress& progress) { line.update(progress); });
   }
   if (command.json) {
-    std::printf("%s\n", summary_json(summary).dump().c_str());
+    std::printf("%s\n", summary_json(summary, job.decode.context.device).dump().c_str());
     return;
   }
   for (const DecodedVideo& video : summary.videos) {

@@ -58,6 +58,7 @@ class CommandLine {
     add_decode();
     add_inspect();
     add_make();
+    add_bench();
     add_info();
   }
 
@@ -72,7 +73,7 @@ class CommandLine {
         const std::string verb = argc > 1 && argv[1][0] != '-' ? argv[1] : "";
         return report("invalid_argument",
                       (verb.empty() ? "a verb is needed" : "'" + verb + "' is no verb") +
-                          "; expected decode, inspect, make or info (see pantograph --help)",
+                          "; expected decode, inspect, make, bench or info (see pantograph --help)",
                       kUsageError);
       }
       return report("invalid_argument", error.what(), kUsageError);
@@ -115,9 +116,15 @@ class CommandLine {
     verb->add_option("--crf", job.video.crf, "H.264 quality, 0 (lossless) to 51 (default 18)");
     add_choice(verb, "--tensor-dtype", job.video.tensor_dtype,
                {{"f32", DType::kF32}, {"bf16", DType::kBF16}}, "f32 or bf16, for .safetensors");
-    verb->add_option("--device", device_, "auto or cpu")
-        ->check(CLI::IsMember({"auto", "cpu"}))
+    verb->add_option("--device", decode_.device, "auto, cpu, cuda or cuda:N")
         ->capture_default_str();
+    add_choice(verb, "--precision", job.decode.precision,
+               {{"f32", Precision::kF32}, {"bf16", Precision::kBF16}},
+               "Of weights and activations (default: bf16 on a GPU, f32 on a CPU)");
+    verb->add_option("--max-memory", decode_.max_memory_gib,
+                     "GiB the decode may take besides the weights")
+        ->check(CLI::PositiveNumber);
+    verb->add_flag("--dry-run", decode_.dry_run, "Print the memory that the decode would take");
     verb->add_option("--frames-per-pass", job.decode.frames_per_pass,
                      "Latent frames decoded at once (default: the most that fits usual memory)")
         ->check(CLI::PositiveNumber);
@@ -182,6 +189,37 @@ class CommandLine {
     });
   }
 
+  void add_bench() {
+    CLI::App* verb = app_.add_subcommand("bench", "Measure speed, memory and error on a GPU");
+    verb->require_subcommand(1);
+    CLI::App* decode = verb->add_subcommand("decode", "The VAE's decode, with synthetic weights");
+    bench::DecodeBench& bench = bench_decode_.bench;
+    decode
+        ->add_option(
+            "--workload", bench.workloads,
+            "f1, f5, f17, f121, f241 or f481 (frames of 704 x 1248), or FRAMESxHEIGHTxWIDTH")
+        ->delimiter(',')
+        ->capture_default_str();
+    decode->add_option("--gpu", bench.device, "Which GPU")->capture_default_str();
+    decode->add_option("--runs", bench.runs, "Timed decodes after one that warms up")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    decode->add_flag("--check", bench.check, "Compare with an f32 decode");
+    decode->add_flag("--kernels", bench.kernels, "Show GPU time by kernel");
+    decode->add_option("--frames-per-pass", bench.frames_per_pass, "Latent frames decoded at once")
+        ->check(CLI::PositiveNumber);
+    decode->add_option("--max-memory", max_memory_gib_, "GiB besides the weights")
+        ->check(CLI::PositiveNumber);
+    decode->add_option("--json", bench_decode_.json, "Write the results there");
+    decode->footer("Example:\n  pantograph bench decode --workload f1,f5,f17,f121 --check");
+    decode->callback([this] {
+      action_ = [this] {
+        bench_decode_.bench.memory_limit = static_cast<std::size_t>(max_memory_gib_ * 0x1p30);
+        bench_decode(bench_decode_);
+      };
+    });
+  }
+
   void add_info() {
     CLI::App* verb = app_.add_subcommand("info", "Version, backends, devices and codecs");
     verb->footer("Example:\n  pantograph info");
@@ -193,7 +231,8 @@ class CommandLine {
   InspectCommand inspect_;
   MakeVaeCommand make_vae_;
   MakeLatentsCommand make_latents_;
-  std::string device_ = "auto";
+  BenchDecodeCommand bench_decode_;
+  double max_memory_gib_ = 0;
   std::vector<std::int64_t> shape_;
   std::function<void()> action_;
 };

@@ -53,6 +53,13 @@ struct DecodeStatistics {
   double write_seconds = 0;          // inside the sink
 };
 
+// What a decode will take, known before it takes any.
+struct DecodePlan {
+  std::int64_t frames_per_pass = 0;  // latent frames
+  std::size_t bytes = 0;             // peak of the session's memory
+  std::size_t weight_bytes = 0;      // of the weights on its device, shared by all sessions
+};
+
 // What activations and weights are rounded to; sums are f32 either way.
 enum class Precision {
   kAuto,  // bf16 on a GPU, f32 on a CPU
@@ -107,6 +114,10 @@ class Vae {
 
   [[nodiscard]] const VaeConfig& config() const;
   [[nodiscard]] std::int64_t parameters() const;  // of the decoder
+
+  // What a session for latents of h x w would take; throws as decode_session does.
+  [[nodiscard]] DecodePlan plan(std::int64_t h, std::int64_t w,
+                                const DecodeOptions& options = {}) const;
 
   // A session for latents of h x w. Memory is planned and taken here; throws
   // Error(kOutOfMemory) naming the pass size that would fit where it does not suffice.

@@ -15,6 +15,9 @@ namespace {
 
 }  // namespace
 
+bool has_cuda() {
+  return false;
+}
 std::vector<Gpu> gpus() {
   return {};
 }

@@ -18,6 +18,8 @@ struct Gpu {
   std::size_t total_bytes = 0, free_bytes = 0;
 };
 
+bool has_cuda();  // whether this build has GPU code
+
 // Those the driver shows; empty where there is no GPU, no driver or no CUDA in this build.
 std::vector<Gpu> gpus();
 // Throws Error: kNotFound where there is no such GPU, kUnsupported where it is older than sm_80.

@@ -25,6 +25,12 @@ void refuse_overwriting(const DecodeJob& job, const std::filesystem::path& outpu
   }
 }
 
+VideoShape shape_of(const TensorView& clip, const VaeConfig& config) {
+  return {.frames = config.video_frames(clip.shape[1]),
+          .height = clip.shape[2] * config.spatial_factor(),
+          .width = clip.shape[3] * config.spatial_factor()};
+}
+
 }  // namespace
 
 std::filesystem::path numbered_output(const std::filesystem::path& output, std::size_t index,
@@ -52,19 +58,29 @@ DecodeSummary run_decode(const DecodeJob& job, const ProgressCallback& progress)
     summary.videos.push_back({.output = numbered_output(job.output, i, count)});
     refuse_overwriting(job, summary.videos.back().output);
   }
-  const std::int64_t factor = vae.config().spatial_factor();
   for (std::size_t i = 0; i < count; ++i) {
     const TensorView& clip = latents.clips()[i];
     DecodedVideo& video = summary.videos[i];
-    video.shape = {.frames = vae.config().video_frames(clip.shape[1]),
-                   .height = clip.shape[2] * factor,
-                   .width = clip.shape[3] * factor};
+    video.shape = shape_of(clip, vae.config());
     const auto writer = open_video_writer(video.output, video.shape, job.video);
     video.statistics = vae.decode(clip, *writer, job.decode, progress);
     writer->finish();
   }
   summary.total_seconds = seconds_since(begin);
   return summary;
+}
+
+std::vector<PlannedVideo> plan_decode(const DecodeJob& job) {
+  const LatentsFile latents = LatentsFile::open(job.latents, job.tensor);
+  const Vae vae = Vae::open(job.vae, job.decode.context);
+  const std::size_t count = latents.clips().size();
+  std::vector<PlannedVideo> videos;
+  for (std::size_t i = 0; i < count; ++i) {
+    const TensorView& clip = latents.clips()[i];
+    videos.push_back({numbered_output(job.output, i, count), shape_of(clip, vae.config()),
+                      vae.plan(clip.shape[2], clip.shape[3], job.decode)});
+  }
+  return videos;
 }
 
 }  // namespace pantograph

@@ -33,6 +33,12 @@ struct DecodeSummary {
   std::vector<DecodedVideo> videos;
 };
 
+struct PlannedVideo {
+  std::filesystem::path output;
+  VideoShape shape;
+  DecodePlan plan;
+};
+
 // `output` of video `index` of `count`: the name itself for one, else "name_0.mp4", "name_1.mp4",
 // ...
 std::filesystem::path numbered_output(const std::filesystem::path& output, std::size_t index,
@@ -41,5 +47,8 @@ std::filesystem::path numbered_output(const std::filesystem::path& output, std::
 // Everything that can be wrong with the request is said before the first pass. Videos that are
 // finished when a later one fails stay; of the failing one nothing does.
 DecodeSummary run_decode(const DecodeJob& job, const ProgressCallback& progress);
+
+// What run_decode would take, without decoding or writing.
+std::vector<PlannedVideo> plan_decode(const DecodeJob& job);
 
 }  // namespace pantograph

@@ -61,7 +61,25 @@ __global__ void __launch_bounds__(kThreads)
   atomicMax(reinterpret_cast<int*>(&result->largest), __float_as_int(mine.largest));
 }
 
+__global__ void __launch_bounds__(kThreads)
+    checksum_kernel(const std::uint32_t* data, std::int64_t count, unsigned long long* result) {
+  unsigned long long sum = 0;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; i < count;
+       i += std::int64_t{gridDim.x} * kThreads) {
+    sum += data[i] * (2 * static_cast<unsigned long long>(i) + 1);
+  }
+  sum = sum_over_warp(sum);
+  if (threadIdx.x % 32 == 0) atomicAdd(result, sum);
+}
+
 }  // namespace
+
+cudaError_t checksum(const void* data, std::int64_t count, unsigned long long* sum,
+                     cudaStream_t stream) {
+  checksum_kernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<const std::uint32_t*>(data), count,
+                                                    sum);
+  return cudaGetLastError();
+}
 
 cudaError_t fill_random(DType dtype, void* target, std::int64_t count, std::uint32_t seed,
                         cudaStream_t stream) {

@@ -24,4 +24,9 @@ struct Difference {
 cudaError_t compare(DType dtype, const void* a, const void* b, std::int64_t count,
                     Difference* difference, cudaStream_t stream);
 
+// Adds to *sum a number that depends on every one of `count` 32-bit words and its place; the same
+// bits give the same number.
+cudaError_t checksum(const void* data, std::int64_t count, unsigned long long* sum,
+                     cudaStream_t stream);
+
 }  // namespace pantograph::kernels

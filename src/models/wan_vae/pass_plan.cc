@@ -71,7 +71,37 @@ std::size_t free_memory(const Device& device) {
   return free > kLeftOnGpu ? free - kLeftOnGpu : 0;
 }
 
+DType activation_type(const DecodeOptions& options) {
+  const bool cpu = options.context.device.kind == DeviceKind::kCpu;
+  if (options.precision == Precision::kBF16 && cpu) {
+    fail(ErrorKind::kUnsupported,
+         "a CPU decodes in f32 only; leave the precision out or use a GPU");
+  }
+  return cpu || options.precision == Precision::kF32 ? DType::kF32 : DType::kBF16;
+}
+
 }  // namespace
+
+ClipShape clip_shape(const VaeConfig& config, std::int64_t height, std::int64_t width,
+                     const DecodeOptions& options) {
+  if (height < 1 || width < 1) {
+    fail(ErrorKind::kInvalidArgument, "latents of ", height, " x ", width,
+         "; height and width must be at least 1");
+  }
+  if (options.frames_per_pass < 0) {
+    fail(ErrorKind::kInvalidArgument, options.frames_per_pass,
+         " latent frames a pass; expected at least 1, or 0 to let the program choose");
+  }
+  const Device& device = options.context.device;
+  if (device.kind == DeviceKind::kCuda) device::require_gpu(device.index);
+  return {.channels = config.latent_channels,
+          .height = height,
+          .width = width,
+          .patch = config.patch_size,
+          .scale = options.scale,
+          .device = device,
+          .dtype = activation_type(options)};
+}
 
 TensorView placeholder(const ClipShape& clip, std::int64_t frames) {
   return TensorView::dense(nullptr, DType::kF32, {clip.channels, frames, clip.height, clip.width});

@@ -18,6 +18,10 @@ struct ClipShape {
   DType dtype = DType::kF32;  // of activations
 };
 
+// Throws Error for sizes and options that cannot be, and for a device that is not there.
+ClipShape clip_shape(const VaeConfig& config, std::int64_t height, std::int64_t width,
+                     const DecodeOptions& options);
+
 struct PassPlan {
   PassSize size;
   std::size_t bytes = 0;  // that the session takes: activations, history, frames on their way out

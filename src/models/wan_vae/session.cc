@@ -9,41 +9,13 @@
 #include "ops/cuda.h"
 
 namespace pantograph::wan_vae {
-namespace {
-
-DType activation_type(const DecodeOptions& options) {
-  const bool cpu = options.context.device.kind == DeviceKind::kCpu;
-  if (options.precision == Precision::kBF16 && cpu) {
-    fail(ErrorKind::kUnsupported,
-         "a CPU decodes in f32 only; leave the precision out or use a GPU");
-  }
-  return cpu || options.precision == Precision::kF32 ? DType::kF32 : DType::kBF16;
-}
-
-}  // namespace
-
 Session::Session(std::shared_ptr<const Decoder> decoder, const VaeConfig& config,
                  std::int64_t height, std::int64_t width, const DecodeOptions& options)
     : decoder_(std::move(decoder)),
-      clip_{.channels = config.latent_channels,
-            .height = height,
-            .width = width,
-            .patch = config.patch_size,
-            .scale = options.scale,
-            .device = options.context.device,
-            .dtype = activation_type(options)},
+      clip_(clip_shape(config, height, width, options)),
       options_(options),
       output_(config.patch_size) {
-  if (height < 1 || width < 1) {
-    fail(ErrorKind::kInvalidArgument, "latents of ", height, " x ", width,
-         "; height and width must be at least 1");
-  }
-  if (options.frames_per_pass < 0) {
-    fail(ErrorKind::kInvalidArgument, options.frames_per_pass,
-         " latent frames a pass; expected at least 1, or 0 to let the program choose");
-  }
   const bool gpu = clip_.device.kind == DeviceKind::kCuda;
-  if (gpu) device::require_gpu(clip_.device.index);
   const device::CurrentDevice current(clip_.device);
   const ThreadLimit threads(options.context.threads);
   if (gpu && options_.context.stream == nullptr) {

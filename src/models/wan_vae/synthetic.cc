@@ -20,9 +20,11 @@ namespace {
 
 constexpr std::int64_t kPiece = 1 << 20;  // elements made at a time
 
-// Appends `count` values, rounded to bf16 and then stored as `dtype`.
-void append_values(SafetensorsWriter& writer, DType dtype, std::int64_t count,
-                   const std::function<double(std::int64_t index)>& value) {
+using Value = std::function<double(std::int64_t index)>;
+
+// Hands out `count` values in pieces, rounded to bf16 and then stored as `dtype`.
+void make_values(DType dtype, std::int64_t count, const Value& value,
+                 const std::function<void(const std::byte* data, std::size_t bytes)>& take) {
   std::vector<float> values(static_cast<std::size_t>(std::min(count, kPiece)));
   std::vector<std::byte> stored(values.size() * size_of(dtype));
   for (std::int64_t begin = 0; begin < count; begin += kPiece) {
@@ -34,14 +36,36 @@ void append_values(SafetensorsWriter& writer, DType dtype, std::int64_t count,
       }
     });
     convert_from_f32(values.data(), dtype, stored.data(), size);
-    writer.append(stored.data(), static_cast<std::size_t>(size) * size_of(dtype));
+    take(stored.data(), static_cast<std::size_t>(size) * size_of(dtype));
   }
+}
+
+void append_values(SafetensorsWriter& writer, DType dtype, std::int64_t count, const Value& value) {
+  make_values(dtype, count, value,
+              [&](const std::byte* data, std::size_t bytes) { writer.append(data, bytes); });
 }
 
 std::int64_t elements(const std::vector<std::int64_t>& shape) {
   std::int64_t count = 1;
   for (const std::int64_t size : shape) count *= size;
   return count;
+}
+
+// Every tensor of a synthetic checkpoint with its numbers.
+void for_each_tensor(const std::vector<TensorSpec>& specs, std::uint64_t seed,
+                     const std::function<void(const TensorSpec&, const Value&)>& take) {
+  std::int64_t fan_in = 1;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const Random random(seed, i);
+    if (specs[i].name.ends_with(".gamma")) {
+      take(specs[i], [&](std::int64_t k) { return 1 + 0.2 * random.normal(k); });
+      continue;
+    }
+    // A bias follows its weight and shares its bound.
+    if (specs[i].name.ends_with(".weight")) fan_in = elements(specs[i].shape) / specs[i].shape[0];
+    const double bound = 1.2 / std::sqrt(static_cast<double>(fan_in));
+    take(specs[i], [&](std::int64_t k) { return bound * (2 * random.uniform(k) - 1); });
+  }
 }
 
 void write_text(const std::filesystem::path& path, const std::string& text) {
@@ -72,23 +96,42 @@ void make_checkpoint(const std::filesystem::path& folder, const VaeConfig& confi
   for (const TensorSpec& spec : specs) tensors.push_back({spec.name, dtype, spec.shape});
   SafetensorsWriter writer(folder / "diffusion_pytorch_model.safetensors", tensors,
                            {{"format", "pt"}});
-  std::int64_t fan_in = 1;
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    const Random random(seed, i);
-    const std::int64_t count = elements(specs[i].shape);
-    if (specs[i].name.ends_with(".gamma")) {
-      append_values(writer, dtype, count,
-                    [&](std::int64_t k) { return 1 + 0.2 * random.normal(k); });
-      continue;
-    }
-    // A bias follows its weight and shares its bound.
-    if (specs[i].name.ends_with(".weight")) fan_in = count / specs[i].shape[0];
-    const double bound = 1.2 / std::sqrt(static_cast<double>(fan_in));
-    append_values(writer, dtype, count,
-                  [&](std::int64_t k) { return bound * (2 * random.uniform(k) - 1); });
-  }
+  for_each_tensor(specs, seed, [&](const TensorSpec& spec, const Value& value) {
+    append_values(writer, dtype, elements(spec.shape), value);
+  });
   writer.finish();
   write_text(folder / "config.json", config_to_json(config).dump(2) + "\n");
+}
+
+MemoryCheckpoint make_memory_checkpoint(const VaeConfig& config, std::uint64_t seed) {
+  MemoryCheckpoint made;
+  for_each_tensor(decoder_tensors(config), seed, [&](const TensorSpec& spec, const Value& value) {
+    std::vector<std::byte>& data = made.tensors.emplace_back();
+    const std::int64_t count = elements(spec.shape);
+    data.reserve(static_cast<std::size_t>(count) * size_of(DType::kBF16));
+    make_values(DType::kBF16, count, value, [&](const std::byte* piece, std::size_t bytes) {
+      data.insert(data.end(), piece, piece + bytes);
+    });
+    made.checkpoint.tensors[spec.name] = {TensorView::dense(data.data(), DType::kBF16, spec.shape),
+                                          nullptr};
+  });
+  return made;
+}
+
+std::vector<std::uint16_t> make_memory_latents(std::int64_t frames, std::int64_t height,
+                                               std::int64_t width, std::uint64_t seed) {
+  const std::int64_t channels = released_config().latent_channels, count = frames * height * width;
+  std::vector<std::uint16_t> values(static_cast<std::size_t>(channels * count));
+  parallel_for(channels, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t c = begin; c < end; ++c) {
+      const Random random(seed, static_cast<std::uint64_t>(c));
+      for (std::int64_t i = 0; i < count; ++i) {
+        values[static_cast<std::size_t>(c * count + i)] =
+            float_to_bf16(static_cast<float>(random.normal(i)));
+      }
+    }
+  });
+  return values;
 }
 
 void make_latents(const std::filesystem::path& file, std::int64_t frames, std::int64_t height,

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <vector>
 
+#include "checkpoint/checkpoint.h"
 #include "pantograph/vae.h"
 
 namespace pantograph::wan_vae {
@@ -18,9 +20,20 @@ VaeConfig tiny_config();
 void make_checkpoint(const std::filesystem::path& folder, const VaeConfig& config,
                      std::uint64_t seed, DType dtype);
 
+// The same numbers in memory, bf16: for as long as it lives, `checkpoint` may be decoded with.
+struct MemoryCheckpoint {
+  Checkpoint checkpoint;
+  std::vector<std::vector<std::byte>> tensors;
+};
+MemoryCheckpoint make_memory_checkpoint(const VaeConfig& config, std::uint64_t seed);
+
 // Writes one tensor "latents" [48, T, h, w], N(0, 1) rounded to bf16. The numbers of the first T'
 // frames do not depend on T: a shorter clip of the same seed and size is a prefix.
 void make_latents(const std::filesystem::path& file, std::int64_t frames, std::int64_t height,
                   std::int64_t width, std::uint64_t seed, DType dtype);
+
+// The numbers of such a file as bf16, [48, T, h, w].
+std::vector<std::uint16_t> make_memory_latents(std::int64_t frames, std::int64_t height,
+                                               std::int64_t width, std::uint64_t seed);
 
 }  // namespace pantograph::wan_vae

@@ -107,6 +107,15 @@ std::int64_t Vae::parameters() const {
   return impl_->parameters;
 }
 
+DecodePlan Vae::plan(std::int64_t h, std::int64_t w, const DecodeOptions& options) const {
+  const wan_vae::ClipShape clip = wan_vae::clip_shape(impl_->config, h, w, options);
+  const wan_vae::PassPlan plan =
+      wan_vae::choose_pass(*impl_->decoder, clip, options.frames_per_pass, options.memory_limit);
+  return {.frames_per_pass = plan.size.latent_frames,
+          .bytes = plan.bytes,
+          .weight_bytes = static_cast<std::size_t>(impl_->parameters) * size_of(clip.dtype)};
+}
+
 DecodeSession Vae::decode_session(std::int64_t h, std::int64_t w,
                                   const DecodeOptions& options) const {
   // In place: a session does not move.

@@ -1,0 +1,36 @@
+// How fast, how large and how right a decode on a GPU is: the program behind `pantograph bench
+// decode`.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/json.h"
+#include "pantograph/vae.h"
+
+namespace pantograph::bench {
+
+struct DecodeBench {
+  // f1, f5, f17, f121, f241, f481: frames of 704 x 1248; or FRAMESxHEIGHTxWIDTH of the video.
+  std::vector<std::string> workloads = {"f121"};
+  int device = 0;
+  int runs = 3;          // timed, after one that warms up
+  bool check = false;    // against an f32 decode in the same process
+  bool kernels = false;  // table of GPU time by kernel
+  std::int64_t frames_per_pass = 0;
+  std::size_t memory_limit = 0;
+};
+
+// `say` gets lines for a person while it goes on. Throws Error; kInternal where two runs differ or
+// a value is not finite.
+Json run(const DecodeBench& options, const std::function<void(const std::string&)>& say);
+
+// Operations of the direct algorithm: two for each weight and output position of every convolution,
+// and the attention's two products.
+double decode_flops(const VaeConfig& config, std::int64_t latent_frames, std::int64_t height,
+                    std::int64_t width);
+
+}  // namespace pantograph::bench

@@ -1,0 +1,54 @@
+#include "bench/matrix_rate.h"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "device/check.h"
+#include "device/cublas_lt.h"
+#include "device/memory.h"
+#include "kernels/wan_vae/compare.h"
+
+namespace pantograph::bench {
+
+double matrix_rate() {
+  constexpr std::int64_t kSize = 8192;
+  constexpr int kWarmups = 5, kRuns = 15;
+  Device device{.kind = DeviceKind::kCuda};
+  device::check(cudaGetDevice(&device.index));
+  const std::size_t bytes = kSize * kSize * size_of(DType::kBF16);
+  const device::Memory a(device, bytes), b(device, bytes), c(device, bytes);
+  const device::Memory workspace(device, device::kCublasWorkspace);
+  const device::Stream stream(device::create_stream());
+  auto* native = static_cast<cudaStream_t>(stream.get());
+  device::synchronize(nullptr);  // the memory's clearing
+  device::check(kernels::fill_random(DType::kBF16, a.data(), kSize * kSize, 1, native));
+  device::check(kernels::fill_random(DType::kBF16, b.data(), kSize * kSize, 2, native));
+  std::vector<double> times;
+  for (int run = 0; run < kWarmups + kRuns; ++run) {
+    const device::Event begin(device::create_event(true)), end(device::create_event(true));
+    device::record(begin.get(), stream.get());
+    device::multiply({.rows = kSize,
+                      .columns = kSize,
+                      .depth = kSize,
+                      .operands = DType::kBF16,
+                      .result = DType::kBF16,
+                      .a = a.data(),
+                      .a_stride = kSize,
+                      .b = b.data(),
+                      .b_stride = kSize,
+                      .b_transposed = true,
+                      .c = c.data(),
+                      .c_stride = kSize},
+                     workspace.data(), stream.get());
+    device::record(end.get(), stream.get());
+    device::wait(end.get());
+    if (run >= kWarmups) times.push_back(device::milliseconds(begin.get(), end.get()));
+  }
+  std::sort(times.begin(), times.end());
+  const double seconds = times[times.size() / 2] * 1e-3;
+  return 2.0 * kSize * kSize * kSize / seconds;
+}
+
+}  // namespace pantograph::bench
