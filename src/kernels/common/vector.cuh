@@ -64,12 +64,6 @@ __device__ Pack<T, V> load_once(const T* source) {
   return detail::load<T, V>(source, load_word, [](const T* p) { return __ldcs(p); });
 }
 
-template <int V, typename T>
-__device__ Pack<T, V> load_shared(const T* source) {
-  return detail::load<T, V>(
-      source, [](const uint4* p) { return *p; }, [](const T* p) { return *p; });
-}
-
 // What somebody reads next.
 template <typename T, int V>
 __device__ void store(T* target, const Pack<T, V>& pack) {

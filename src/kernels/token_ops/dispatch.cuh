@@ -54,11 +54,20 @@ inline unsigned grid_for(std::int64_t blocks) {
   return static_cast<unsigned>(std::min<std::int64_t>(blocks, 0x7fffffff));
 }
 
+// The samples as one where no stride tells them apart; spares the kernels divisions.
+inline TokenShape join_samples(const TokenShape& shape, std::initializer_list<RowStrides> rows,
+                               std::initializer_list<std::int64_t> table_strides) {
+  const bool joined =
+      std::all_of(rows.begin(), rows.end(),
+                  [&](const RowStrides& r) { return r.batch == shape.tokens * r.token; }) &&
+      std::all_of(table_strides.begin(), table_strides.end(),
+                  [](std::int64_t stride) { return stride == 0; });
+  return joined ? TokenShape{1, shape.rows(), shape.channels} : shape;
+}
+
 __device__ inline std::int64_t row_offset(const TokenShape& shape, const RowStrides& strides,
                                           std::int64_t row) {
-  if (shape.batch == 1 || strides.batch == shape.tokens * strides.token) {
-    return row * strides.token;
-  }
+  if (shape.batch == 1) return row * strides.token;
   const std::int64_t sample = row / shape.tokens;
   return sample * strides.batch + (row - sample * shape.tokens) * strides.token;
 }
@@ -71,7 +80,7 @@ __device__ const T* row_of(const TokenShape& shape, const Rows& rows, std::int64
 // A table's entry for one row.
 template <typename T>
 __device__ const T* entry_of(const TokenShape& shape, const Table& table, std::int64_t row) {
-  const std::int64_t sample = table.stride == 0 || shape.batch == 1 ? 0 : row / shape.tokens;
+  const std::int64_t sample = shape.batch == 1 || table.stride == 0 ? 0 : row / shape.tokens;
   return static_cast<const T*>(table.data) + sample * table.stride;
 }
 

@@ -6,7 +6,8 @@ namespace pantograph::kernels {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kElements = 16;  // of a thread and input, in flight together
+constexpr int kRows = 2;          // of a block, in flight together
+constexpr int kMaxBlocks = 8192;  // several waves on any GPU, each block long enough to pay
 
 template <typename Op>
 struct Arguments {
@@ -15,71 +16,74 @@ struct Arguments {
   void* outputs[Op::kOutputs];
 };
 
-// Grid x strides over rows, y over pieces of a row.
+// Grid y cuts the rows into pieces; grid x strides over pairs of rows.
 template <typename Op, typename T, int V>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 4)
     elementwise_kernel(const __grid_constant__ Arguments<Op> arguments) {
-  constexpr int kPacks = V == 1 ? 4 : kElements / V;
   const TokenShape& shape = arguments.shape;
-  const std::int64_t stride = static_cast<std::int64_t>(blockDim.x) * V;
-  const std::int64_t first = blockIdx.y * stride * kPacks + threadIdx.x * V;
-  for (std::int64_t row = blockIdx.x; row < shape.rows(); row += gridDim.x) {
-    Pack<T, V> inputs[Op::kInputs][kPacks];
+  const std::int64_t rows = shape.rows();
+  const std::int64_t column =
+      (static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x) * V;
+  if (column >= shape.channels) return;
+  for (std::int64_t first = std::int64_t{blockIdx.x} * kRows; first < rows;
+       first += std::int64_t{gridDim.x} * kRows) {
+    Pack<T, V> inputs[kRows][Op::kInputs];
 #pragma unroll
-    for (int i = 0; i < Op::kInputs; ++i) {
-      const Rows& rows = arguments.inputs[i];
-      const T* source = row_of<T>(shape, rows, row);
+    for (int r = 0; r < kRows; ++r) {
+      if (first + r >= rows) continue;
 #pragma unroll
-      for (int j = 0; j < kPacks; ++j) {
-        const std::int64_t column = first + j * stride;
-        if (column >= shape.channels) continue;
-        inputs[i][j] =
-            rows.strides.token == 0 ? load<V>(source + column) : load_once<V>(source + column);
+      for (int i = 0; i < Op::kInputs; ++i) {
+        const T* source = row_of<T>(shape, arguments.inputs[i], first + r) + column;
+        inputs[r][i] =
+            arguments.inputs[i].strides.token == 0 ? load<V>(source) : load_once<V>(source);
       }
     }
 #pragma unroll
-    for (int j = 0; j < kPacks; ++j) {
-      const std::int64_t column = first + j * stride;
-      if (column >= shape.channels) continue;
+    for (int r = 0; r < kRows; ++r) {
+      if (first + r >= rows) continue;
       Floats<V> outputs[Op::kOutputs];
 #pragma unroll
       for (int e = 0; e < V; ++e) {
         float in[Op::kInputs];
         float out[Op::kOutputs];
 #pragma unroll
-        for (int i = 0; i < Op::kInputs; ++i) in[i] = to_float(inputs[i][j].at[e]);
+        for (int i = 0; i < Op::kInputs; ++i) in[i] = to_float(inputs[r][i].at[e]);
         Op::template apply<T>(in, out);
 #pragma unroll
         for (int i = 0; i < Op::kOutputs; ++i) outputs[i].at[e] = out[i];
       }
 #pragma unroll
       for (int i = 0; i < Op::kOutputs; ++i) {
-        store_once(static_cast<T*>(arguments.outputs[i]) + row * shape.channels + column,
-                   round_to<T>(outputs[i]));
+        T* target = static_cast<T*>(arguments.outputs[i]) + (first + r) * shape.channels;
+        store_once(target + column, round_to<T>(outputs[i]));
       }
     }
   }
 }
 
 template <typename Op>
-cudaError_t launch(DType dtype, const Arguments<Op>& arguments, cudaStream_t stream) {
-  const TokenShape& shape = arguments.shape;
+cudaError_t launch(DType dtype, Arguments<Op> arguments, cudaStream_t stream) {
+  TokenShape& shape = arguments.shape;
   if (shape.rows() == 0 || shape.channels == 0) return cudaSuccess;
   bool vectors = true;
+  bool joined = true;
   for (const Rows& rows : arguments.inputs) {
     vectors &=
         fits_vectors(dtype, shape.channels, {rows.strides.batch, rows.strides.token}, {rows.data});
+    joined &= rows.strides.batch == shape.tokens * rows.strides.token;
   }
   for (const void* output : arguments.outputs) {
     vectors &= fits_vectors(dtype, shape.channels, {}, {output});
   }
+  if (joined) shape = {1, shape.rows(), shape.channels};
   return with_element_type(dtype, [&]<typename T>(T) {
     const auto start = [&]<int V>() {
-      constexpr int kPacks = V == 1 ? 4 : kElements / V;
-      const int threads = threads_for(ceil_divide(shape.channels, V * kPacks), kThreads);
-      const std::int64_t pieces = ceil_divide(shape.channels, threads * V * kPacks);
-      if (pieces > 65535) return cudaErrorInvalidValue;  // beyond the limit of grid y
-      const dim3 grid(grid_for(shape.rows()), static_cast<unsigned>(pieces));
+      const int threads = threads_for(ceil_divide(shape.channels, V), kThreads);
+      const std::int64_t pieces = ceil_divide(shape.channels, threads * V);
+      if (pieces > 65535) return cudaErrorInvalidValue;  // the limit of grid y
+      const std::int64_t blocks =
+          std::min(ceil_divide(shape.rows(), kRows), ceil_divide(kMaxBlocks, pieces));
+      const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(pieces));
       elementwise_kernel<Op, T, V><<<grid, threads, 0, stream>>>(arguments);
       return cudaGetLastError();
     };
@@ -94,8 +98,10 @@ __device__ float rounded_once(float value) {
   return to_float(target);
 }
 
+// For the 16-bit types the fast exponential, whose error they do not show.
+template <typename T>
 __device__ float sigmoid(float x) {
-  return 1.0F / (1.0F + expf(-x));
+  return __fdividef(1.0F, 1.0F + (sizeof(T) == 2 ? __expf(-x) : expf(-x)));
 }
 
 struct GatedResidualOp {
@@ -110,7 +116,7 @@ struct SwiGluOp {
   static constexpr int kInputs = 2, kOutputs = 1;
   template <typename T>
   static __device__ void apply(const float (&in)[2], float (&out)[1]) {
-    out[0] = in[0] * rounded_once<T>(in[1] * sigmoid(in[1]));
+    out[0] = in[0] * rounded_once<T>(in[1] * sigmoid<T>(in[1]));
   }
 };
 
@@ -118,14 +124,14 @@ struct SwiGluBackwardOp {  // grad, value, gate
   static constexpr int kInputs = 3, kOutputs = 2;
   template <typename T>
   static __device__ void apply(const float (&in)[3], float (&out)[2]) {
-    const float s = sigmoid(in[2]);
+    const float s = sigmoid<T>(in[2]);
     out[0] = in[0] * rounded_once<T>(in[2] * s);
     out[1] = in[0] * in[1] * (s * (1.0F + in[2] * (1.0F - s)));
   }
 };
 
-// 0.5 x (1 + tanh(u)), u = sqrt(2 / pi) (x + 0.044715 x^3).
-constexpr float kSqrt2OverPi = 0.7978845608028654F;
+// 0.5 x (1 + tanh(u)) = x sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3).
+constexpr float kTwoSqrt2OverPi = 1.5957691216057308F;
 constexpr float kCubic = 0.044715F;
 
 struct GeluTanhOp {
@@ -133,7 +139,7 @@ struct GeluTanhOp {
   template <typename T>
   static __device__ void apply(const float (&in)[1], float (&out)[1]) {
     const float x = in[0];
-    out[0] = 0.5F * x * (1.0F + tanhf(kSqrt2OverPi * (x + kCubic * x * x * x)));
+    out[0] = x * sigmoid<T>(kTwoSqrt2OverPi * (x + kCubic * x * x * x));
   }
 };
 
@@ -142,9 +148,9 @@ struct GeluTanhBackwardOp {  // grad, x
   template <typename T>
   static __device__ void apply(const float (&in)[2], float (&out)[1]) {
     const float x = in[1];
-    const float t = tanhf(kSqrt2OverPi * (x + kCubic * x * x * x));
-    const float slope = kSqrt2OverPi * (1.0F + 3.0F * kCubic * x * x);
-    out[0] = in[0] * (0.5F * (1.0F + t) + 0.5F * x * (1.0F - t * t) * slope);
+    const float s = sigmoid<T>(kTwoSqrt2OverPi * (x + kCubic * x * x * x));
+    const float slope = kTwoSqrt2OverPi * (1.0F + 3.0F * kCubic * x * x);
+    out[0] = in[0] * (s + x * s * (1.0F - s) * slope);
   }
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kBlocksPerMultiprocessor = 4;
-constexpr int kRows = 4;  // in flight
+constexpr int kRows = 2;  // in flight
 
 template <typename T, int V>
 __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
@@ -87,8 +87,11 @@ std::int64_t workspace_bytes(const GatedResidualBackward& problem, int multiproc
   return problem.shape.channels == 0 ? 0 : plan(problem, multiprocessors).sums.bytes();
 }
 
-cudaError_t gated_residual_backward(const GatedResidualBackward& problem, float* workspace,
+cudaError_t gated_residual_backward(const GatedResidualBackward& given, float* workspace,
                                     int multiprocessors, cudaStream_t stream) {
+  GatedResidualBackward problem = given;
+  problem.shape =
+      join_samples(given.shape, {given.grad.strides, given.y.strides}, {given.gate.stride});
   if (problem.shape.channels == 0) return cudaSuccess;
   const Plan p = plan(problem, multiprocessors);
   if (p.sums.blocks() > 0x7fffffff || p.pieces > 65535) return cudaErrorInvalidValue;

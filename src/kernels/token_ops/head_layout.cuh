@@ -1,5 +1,5 @@
 // How the threads of a block share the heads of one token: a group of kLanes neighbouring lanes
-// takes a head, each lane kPacks packs of it, and works on kHeads heads at once.
+// takes a head, each lane kPacks packs of it.
 #pragma once
 
 #include "kernels/token_ops/dispatch.cuh"

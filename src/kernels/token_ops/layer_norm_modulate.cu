@@ -10,7 +10,7 @@ constexpr int kMaxThreads = 512;
 constexpr int kElements = 32;  // of a thread: 512 threads cover 16384 channels
 
 template <typename T, int V, bool kResidual>
-__global__ void __launch_bounds__(kMaxThreads)
+__global__ void __launch_bounds__(kMaxThreads, V == 8 && !kResidual ? 3 : 1)
     layer_norm_modulate_kernel(const __grid_constant__ LayerNormModulate problem) {
   constexpr int kPacks = kElements / V;
   __shared__ float mean_partials[1][32];
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(kMaxThreads)
     }
     sum_over_block(squares, variance_partials);
     const float rstd = rsqrtf(squares[0] * inverse_channels + static_cast<float>(problem.eps));
-    if (threadIdx.x == 0) {
+    if (problem.mean != nullptr && threadIdx.x == 0) {
       static_cast<float*>(problem.mean)[row] = mean;
       static_cast<float*>(problem.rstd)[row] = rstd;
     }
@@ -107,7 +107,11 @@ __global__ void __launch_bounds__(kMaxThreads)
 
 }  // namespace
 
-cudaError_t layer_norm_modulate(const LayerNormModulate& problem, cudaStream_t stream) {
+cudaError_t layer_norm_modulate(const LayerNormModulate& given, cudaStream_t stream) {
+  LayerNormModulate problem = given;
+  problem.shape =
+      join_samples(given.shape, {given.x.strides, given.y.data ? given.y.strides : given.x.strides},
+                   {given.gate.stride, given.scale.stride, given.shift.stride});
   const TokenShape& shape = problem.shape;
   if (shape.rows() == 0 || shape.channels == 0) return cudaSuccess;
   const bool vectors = fits_vectors(

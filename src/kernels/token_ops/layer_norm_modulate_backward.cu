@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kMaxThreads<kElements>, kBlocksPerMultiprocess
     const float mean = static_cast<const float*>(problem.mean)[row];
     const float rstd = static_cast<const float*>(problem.rstd)[row];
 
-    float means[2] = {0, 0};  // of g and of g n
+    float means[2] = {0, 0};  // of g and of g (x - mean), which is g n / rstd
 #pragma unroll
     for (int j = 0; j < kPacks; ++j) {
       const int column = first + j * stride;
@@ -57,18 +57,18 @@ __global__ void __launch_bounds__(kMaxThreads<kElements>, kBlocksPerMultiprocess
       const Floats<V> scale = to_floats(load<V>(scales + column));
 #pragma unroll
       for (int e = 0; e < V; ++e) {
-        const float n = (to_float(x[j].at[e]) - mean) * rstd;
         const float raw = to_float(grad[j].at[e]);
-        const float g = raw * scale.at[e];
-        grad_scale[j].at[e] = fmaf(raw, n, grad_scale[j].at[e]);
+        const float product = raw * (to_float(x[j].at[e]) - mean);
+        grad_scale[j].at[e] = fmaf(product, rstd, grad_scale[j].at[e]);
         grad_shift[j].at[e] += raw;
-        means[0] += g;
-        means[1] = fmaf(g, n, means[1]);
+        means[0] = fmaf(raw, scale.at[e], means[0]);
+        means[1] = fmaf(product, scale.at[e], means[1]);
       }
     }
     sum_over_block(means, sum_partials[buffer]);
-    means[0] *= inverse_channels;
-    means[1] *= inverse_channels;
+    // grad_x = raw scale rstd - (x - mean) slope - offset.
+    const float offset = means[0] * inverse_channels * rstd;
+    const float slope = means[1] * inverse_channels * rstd * rstd * rstd;
 
     T* target = static_cast<T*>(problem.grad_x) + row * shape.channels;
     const T* others =
@@ -83,9 +83,9 @@ __global__ void __launch_bounds__(kMaxThreads<kElements>, kBlocksPerMultiprocess
       Floats<V> grad_x;
 #pragma unroll
       for (int e = 0; e < V; ++e) {
-        const float n = (to_float(x[j].at[e]) - mean) * rstd;
-        const float g = to_float(grad[j].at[e]) * scale.at[e];
-        grad_x.at[e] = rstd * (g - means[0] - n * means[1]);
+        const float centred = to_float(x[j].at[e]) - mean;
+        grad_x.at[e] =
+            fmaf(to_float(grad[j].at[e]), scale.at[e] * rstd, fmaf(-centred, slope, -offset));
       }
       if (others != nullptr) {
         const Floats<V> other = to_floats(load_once<V>(others + column));
@@ -142,8 +142,13 @@ std::int64_t workspace_bytes(const LayerNormModulateBackward& problem, int multi
   return problem.shape.channels == 0 ? 0 : plan(problem, multiprocessors).sums.bytes();
 }
 
-cudaError_t layer_norm_modulate_backward(const LayerNormModulateBackward& problem, float* workspace,
+cudaError_t layer_norm_modulate_backward(const LayerNormModulateBackward& given, float* workspace,
                                          int multiprocessors, cudaStream_t stream) {
+  LayerNormModulateBackward problem = given;
+  problem.shape = join_samples(given.shape,
+                               {given.grad.strides, given.x.strides,
+                                given.grad_sum.data ? given.grad_sum.strides : given.x.strides},
+                               {given.scale.stride});
   if (problem.shape.channels == 0) return cudaSuccess;
   const Plan p = plan(problem, multiprocessors);
   if (p.sums.blocks() > 0x7fffffff) return cudaErrorInvalidValue;

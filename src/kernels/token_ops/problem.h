@@ -43,7 +43,7 @@ struct QkRmsNormRope {
     HeadStrides strides{};
     const void* weight = nullptr;  // [D]
     void* out = nullptr;
-    void* rstd = nullptr;  // [B, S, H]
+    void* rstd = nullptr;  // [B, S, H], for the backward pass; nullptr: not wanted
   };
   DType dtype = DType::kF32;
   std::int64_t batch = 0, tokens = 0, heads = 0, head_dim = 0;
@@ -83,7 +83,7 @@ struct LayerNormModulate {
   void* sum = nullptr;
   Table scale{}, shift{};
   void* out = nullptr;
-  void* mean = nullptr;  // [B, S]
+  void* mean = nullptr;  // [B, S], for the backward pass; nullptr: neither is wanted
   void* rstd = nullptr;  // [B, S]
 };
 

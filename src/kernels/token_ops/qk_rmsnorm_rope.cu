@@ -36,11 +36,11 @@ __global__ void __launch_bounds__(kMaxThreads, 3)
     const T* const x =
         static_cast<const T*>(tensor.x) + sample * strides.batch + token * strides.token;
     for (int base = 0; base < heads; base += Layout::groups() * kHeads) {
-      const int first = base + Layout::group();
+      const int first = base + Layout::group() * kHeads;
       Pack<T, V> packs[kHeads][kPacks];
 #pragma unroll
       for (int h = 0; h < kHeads; ++h) {
-        const int head = first + h * Layout::groups();
+        const int head = first + h;
 #pragma unroll
         for (int j = 0; j < kPacks; ++j) {
           const int column = Layout::column(j);
@@ -76,10 +76,12 @@ __global__ void __launch_bounds__(kMaxThreads, 3)
       }
 #pragma unroll
       for (int h = 0; h < kHeads; ++h) {
-        const int head = first + h * Layout::groups();
+        const int head = first + h;
         if (head >= heads) continue;
         const std::int64_t index = row * heads + head;
-        if (threadIdx.x % Layout::kLanes == 0) static_cast<float*>(tensor.rstd)[index] = rstd[h];
+        if (tensor.rstd != nullptr && threadIdx.x % Layout::kLanes == 0) {
+          static_cast<float*>(tensor.rstd)[index] = rstd[h];
+        }
         T* target = static_cast<T*>(tensor.out) + index * head_dim;
 #pragma unroll
         for (int j = 0; j < kPacks; ++j) {

@@ -10,9 +10,7 @@ namespace pantograph::kernels {
 namespace {
 
 constexpr int kMaxThreads = 256;
-constexpr int kBlocksPerMultiprocessor = 3;
-template <typename Layout>
-inline constexpr int kHeadsAtOnce = Layout::kPacks == 1 ? 2 : 1;
+constexpr int kBlocksPerMultiprocessor = 4;
 
 // Adds up the groups' column sums over the block and writes them to `partial` [head_dim].
 template <typename Layout>
@@ -42,7 +40,6 @@ __global__ void __launch_bounds__(kMaxThreads, kBlocksPerMultiprocessor)
                                     float* partials) {
   constexpr int V = Layout::V;
   constexpr int kPacks = Layout::kPacks;
-  constexpr int kHeads = kHeadsAtOnce<Layout>;
   const QkRmsNormRopeBackward::Tensor& tensor = blockIdx.x % 2 == 0 ? problem.q : problem.k;
   const HeadStrides grad_strides = tensor.grad_strides;
   const HeadStrides strides = tensor.strides;
@@ -67,86 +64,69 @@ __global__ void __launch_bounds__(kMaxThreads, kBlocksPerMultiprocessor)
                           token * grad_strides.token;
     const T* const x =
         static_cast<const T*>(tensor.x) + sample * strides.batch + token * strides.token;
-    for (int base = 0; base < heads; base += Layout::groups() * kHeads) {
-      const int first = base + Layout::group();
-      Pack<T, V> grads[kHeads][kPacks];
-      Pack<T, V> xs[kHeads][kPacks];
-      float rstds[kHeads];
-#pragma unroll
-      for (int h = 0; h < kHeads; ++h) {
-        const int head = first + h * Layout::groups();
-#pragma unroll
-        for (int j = 0; j < kPacks; ++j) {
-          const int column = Layout::column(j);
-          grads[h][j] = {};
-          xs[h][j] = {};
-          if (head < heads && column < head_dim) {
-            grads[h][j] = load_once<V>(grad + head * grad_strides.head + column);
-            xs[h][j] = load_once<V>(x + head * strides.head + column);
-          }
-        }
-        rstds[h] = 0;
-        if (head < heads) rstds[h] = static_cast<const float*>(tensor.rstd)[row * heads + head];
-      }
+    for (int base = 0; base < heads; base += Layout::groups()) {
+      const int head = base + Layout::group();
+      Pack<T, V> grads[kPacks]{};
+      Pack<T, V> xs[kPacks]{};
       Floats<V / 2> cos[kPacks]{};
       Floats<V / 2> sin[kPacks]{};
-      if (problem.cos != nullptr) {
 #pragma unroll
-        for (int j = 0; j < kPacks; ++j) {
-          const int column = Layout::column(j);
-          if (column >= head_dim) continue;
-          cos[j] = load_angles<V>(problem.cos, token, head_dim, column);
-          sin[j] = load_angles<V>(problem.sin, token, head_dim, column);
+      for (int j = 0; j < kPacks; ++j) {
+        const int column = Layout::column(j);
+        if (head >= heads || column >= head_dim) continue;
+        grads[j] = load_once<V>(grad + head * grad_strides.head + column);
+        xs[j] = load_once<V>(x + head * strides.head + column);
+        if (problem.cos == nullptr) continue;
+        cos[j] = load_angles<V>(problem.cos, token, head_dim, column);
+        sin[j] = load_angles<V>(problem.sin, token, head_dim, column);
+      }
+      float rstd = 0;
+      if (head < heads) rstd = static_cast<const float*>(tensor.rstd)[row * heads + head];
+
+      Floats<V> gw[kPacks];
+      Floats<V> n[kPacks];
+      float dot = 0;
+#pragma unroll
+      for (int j = 0; j < kPacks; ++j) {
+        Floats<V> g = to_floats(grads[j]);
+        if (problem.cos != nullptr) {
+#pragma unroll
+          for (int e = 0; e < V; e += 2) {
+            const float c = cos[j].at[e / 2];
+            const float s = sin[j].at[e / 2];
+            const float even = g.at[e];
+            const float odd = g.at[e + 1];
+            g.at[e] = even * c + odd * s;
+            g.at[e + 1] = odd * c - even * s;
+          }
+        }
+        forget_floats(weight[j]);
+        const Floats<V> w = to_floats(weight[j]);
+        n[j] = to_floats(xs[j]);
+#pragma unroll
+        for (int e = 0; e < V; ++e) {
+          n[j].at[e] *= rstd;
+          gw[j].at[e] = g.at[e] * w.at[e];
+          dot = fmaf(gw[j].at[e], n[j].at[e], dot);
+        }
+        const Floats<V> rounded_n = rounded<T>(n[j]);
+#pragma unroll
+        for (int e = 0; e < V; ++e) {
+          grad_weight[j].at[e] = fmaf(g.at[e], rounded_n.at[e], grad_weight[j].at[e]);
         }
       }
+      const float mean = sum_over_lanes<Layout::kLanes>(dot) * inverse_dim;
+      T* target = static_cast<T*>(tensor.grad_x) + (row * heads + head) * head_dim;
 #pragma unroll
-      for (int h = 0; h < kHeads; ++h) {
-        const int head = first + h * Layout::groups();
-        Floats<V> gw[kPacks];
-        Floats<V> n[kPacks];
-        float dot = 0;
+      for (int j = 0; j < kPacks; ++j) {
+        const int column = Layout::column(j);
+        Floats<V> grad_x;
 #pragma unroll
-        for (int j = 0; j < kPacks; ++j) {
-          Floats<V> g = to_floats(grads[h][j]);
-          if (problem.cos != nullptr) {
-#pragma unroll
-            for (int e = 0; e < V; e += 2) {
-              const float c = cos[j].at[e / 2];
-              const float s = sin[j].at[e / 2];
-              const float even = g.at[e];
-              const float odd = g.at[e + 1];
-              g.at[e] = even * c + odd * s;
-              g.at[e + 1] = odd * c - even * s;
-            }
-          }
-          forget_floats(weight[j]);
-          const Floats<V> w = to_floats(weight[j]);
-          n[j] = to_floats(xs[h][j]);
-#pragma unroll
-          for (int e = 0; e < V; ++e) {
-            n[j].at[e] *= rstds[h];
-            gw[j].at[e] = g.at[e] * w.at[e];
-            dot = fmaf(gw[j].at[e], n[j].at[e], dot);
-          }
-          const Floats<V> rounded_n = rounded<T>(n[j]);
-#pragma unroll
-          for (int e = 0; e < V; ++e) {
-            grad_weight[j].at[e] = fmaf(g.at[e], rounded_n.at[e], grad_weight[j].at[e]);
-          }
+        for (int e = 0; e < V; ++e) {
+          grad_x.at[e] = rstd * (gw[j].at[e] - n[j].at[e] * mean);
         }
-        const float mean = sum_over_lanes<Layout::kLanes>(dot) * inverse_dim;
-        T* target = static_cast<T*>(tensor.grad_x) + (row * heads + head) * head_dim;
-#pragma unroll
-        for (int j = 0; j < kPacks; ++j) {
-          const int column = Layout::column(j);
-          Floats<V> grad_x;
-#pragma unroll
-          for (int e = 0; e < V; ++e) {
-            grad_x.at[e] = rstds[h] * (gw[j].at[e] - n[j].at[e] * mean);
-          }
-          if (head < heads && column < head_dim) {
-            store_once(target + column, round_to<T>(grad_x));
-          }
+        if (head < heads && column < head_dim) {
+          store_once(target + column, round_to<T>(grad_x));
         }
       }
     }
@@ -186,8 +166,7 @@ cudaError_t qk_rmsnorm_rope_backward(const QkRmsNormRopeBackward& problem, float
   if (sums.slots > 0) {
     status = with_head_layout(
         problem.dtype, problem.head_dim, vectors(problem), [&]<typename T, typename Layout>() {
-          const int threads =
-              threads_for_heads<Layout>(problem.heads, kHeadsAtOnce<Layout>, kMaxThreads);
+          const int threads = threads_for_heads<Layout>(problem.heads, 1, kMaxThreads);
           qk_rmsnorm_rope_backward_kernel<T, Layout>
               <<<static_cast<unsigned>(2 * sums.slots), threads, 0, stream>>>(problem, workspace);
           return cudaGetLastError();

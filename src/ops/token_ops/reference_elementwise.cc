@@ -11,21 +11,20 @@ Real sigmoid(Real x) {
   return 1 / (1 + std::exp(-x));
 }
 
-// GELU's tanh form is 0.5 x (1 + tanh(u)), u = sqrt(2 / pi) (x + 0.044715 x^3).
-constexpr double kSqrt2OverPi = 0.79788456080286535588;
+// GELU's tanh form, 0.5 x (1 + tanh(u)) with u = sqrt(2 / pi) (x + 0.044715 x^3), is
+// x sigmoid(2 u), which keeps its accuracy where tanh(u) nears -1.
+constexpr double kTwoSqrt2OverPi = 1.59576912160573071176;
 constexpr double kCubic = 0.044715;
 
 template <typename Real>
 Real gelu(Real x) {
-  const Real u = Real(kSqrt2OverPi) * (x + Real(kCubic) * x * x * x);
-  return Real(0.5) * x * (1 + std::tanh(u));
+  return x * sigmoid(Real(kTwoSqrt2OverPi) * (x + Real(kCubic) * x * x * x));
 }
 
 template <typename Real>
 Real gelu_slope(Real x) {
-  const Real t = std::tanh(Real(kSqrt2OverPi) * (x + Real(kCubic) * x * x * x));
-  const Real slope = Real(kSqrt2OverPi) * (1 + 3 * Real(kCubic) * x * x);
-  return Real(0.5) * (1 + t) + Real(0.5) * x * (1 - t * t) * slope;
+  const Real s = sigmoid(Real(kTwoSqrt2OverPi) * (x + Real(kCubic) * x * x * x));
+  return s + x * s * (1 - s) * Real(kTwoSqrt2OverPi) * (1 + 3 * Real(kCubic) * x * x);
 }
 
 // Calls body(offset of the dense row, sample, token) for every row.

@@ -66,9 +66,11 @@ void forward(const LayerNormModulate& problem) {
     }
     const Real rstd =
         1 / std::sqrt(static_cast<Real>(squares / channels) + static_cast<Real>(problem.eps));
-    const std::int64_t row = sample * shape.tokens + token;
-    static_cast<Real*>(problem.mean)[row] = mean;
-    static_cast<Real*>(problem.rstd)[row] = rstd;
+    if (problem.mean != nullptr) {
+      const std::int64_t row = sample * shape.tokens + token;
+      static_cast<Real*>(problem.mean)[row] = mean;
+      static_cast<Real*>(problem.rstd)[row] = rstd;
+    }
 
     const T* scale = entry_of<T>(problem.scale, sample);
     const T* shift = entry_of<T>(problem.shift, sample);

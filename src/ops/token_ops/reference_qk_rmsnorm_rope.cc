@@ -40,7 +40,7 @@ void forward(const QkRmsNormRope& problem, const QkRmsNormRope::Tensor& tensor) 
       for (std::int64_t i = 0; i < d; ++i) squares += double{widen(x[i])} * double{widen(x[i])};
       const auto mean = static_cast<Real>(squares / static_cast<double>(d));
       const Real rstd = 1 / std::sqrt(mean + static_cast<Real>(problem.eps));
-      static_cast<Real*>(tensor.rstd)[index] = rstd;
+      if (tensor.rstd != nullptr) static_cast<Real*>(tensor.rstd)[index] = rstd;
       for (std::int64_t i = 0; i < d; ++i) {
         value[i] = rounded<T>(rounded<T>(widen(x[i]) * rstd) * widen(weight[i]));
       }

@@ -1,0 +1,1 @@
+"""Pantograph's operators for Python; those for PyTorch are in pantograph.torch."""
