@@ -16,11 +16,17 @@ ANGLES = torch.zeros(2, 4)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: pt.gelu_tanh(rows(2, 3)), r"x is f32 \[2, 3\] on the CPU, but must be \[B, S, C\]"),
+        (
+            lambda: pt.gelu_tanh(rows(2, 3)),
+            r"x is f32 \[2, 3\] on the CPU, but must be \[B, S, C\]",
+        ),
         (lambda: pt.gelu_tanh(rows(dtype=torch.int32)), "torch.int32"),
         (lambda: pt.swiglu(rows(), rows(2, 3, 9)), r"gate .* must be .* \[2, 3, 8\]"),
         (lambda: pt.swiglu(rows(), rows(dtype=torch.float16)), "gate is f16"),
-        (lambda: pt.gated_residual(rows(), rows(), rows(8, 8)), r"gate .* \[2, 8\] on the CPU, or \[8\]"),
+        (
+            lambda: pt.gated_residual(rows(), rows(), rows(8, 8)),
+            r"gate .* \[2, 8\] on the CPU, or \[8\]",
+        ),
         (lambda: pt.gated_residual(rows(), rows(2, 3, 1), rows(8)), "y is"),
         (lambda: pt.layer_norm_modulate(rows(), rows(3, 8), rows(3, 8)), "scale is"),
         (lambda: pt.layer_norm_modulate(rows(), rows(8), rows(2, 8)), "shift is"),

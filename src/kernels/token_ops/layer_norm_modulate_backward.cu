@@ -29,6 +29,15 @@ __global__ void __launch_bounds__(kMaxThreads<kElements>, kBlocksPerMultiprocess
   const std::int64_t group = blockIdx.x / sums.slots;
   const std::int64_t slot = blockIdx.x % sums.slots;
 
+  // The rows of a group have one scale.
+  const T* scales = entry_of<T>(shape, problem.scale, group * sums.rows_per_group);
+  Pack<T, V> scale_packs[kPacks];
+#pragma unroll
+  for (int j = 0; j < kPacks; ++j) {
+    const int column = first + j * stride;
+    if (column < channels) scale_packs[j] = load<V>(scales + column);
+  }
+
   Floats<V> grad_scale[kPacks]{};
   Floats<V> grad_shift[kPacks]{};
   int buffer = 0;
@@ -36,7 +45,6 @@ __global__ void __launch_bounds__(kMaxThreads<kElements>, kBlocksPerMultiprocess
     const std::int64_t row = group * sums.rows_per_group + i;
     const T* grads = row_of<T>(shape, problem.grad, row);
     const T* xs = row_of<T>(shape, problem.x, row);
-    const T* scales = entry_of<T>(shape, problem.scale, row);
     Pack<T, V> grad[kPacks];
     Pack<T, V> x[kPacks];
 #pragma unroll
@@ -54,7 +62,8 @@ __global__ void __launch_bounds__(kMaxThreads<kElements>, kBlocksPerMultiprocess
     for (int j = 0; j < kPacks; ++j) {
       const int column = first + j * stride;
       if (column >= channels) continue;
-      const Floats<V> scale = to_floats(load<V>(scales + column));
+      forget_floats(scale_packs[j]);
+      const Floats<V> scale = to_floats(scale_packs[j]);
 #pragma unroll
       for (int e = 0; e < V; ++e) {
         const float raw = to_float(grad[j].at[e]);
@@ -79,7 +88,8 @@ __global__ void __launch_bounds__(kMaxThreads<kElements>, kBlocksPerMultiprocess
       if (column >= channels) continue;
       forget_floats(grad[j]);
       forget_floats(x[j]);
-      const Floats<V> scale = to_floats(load<V>(scales + column));
+      forget_floats(scale_packs[j]);
+      const Floats<V> scale = to_floats(scale_packs[j]);
       Floats<V> grad_x;
 #pragma unroll
       for (int e = 0; e < V; ++e) {
