@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "ops/attention/attention.h"
+#include "ops/enlarge/enlarge.h"
 #include "ops/latent_frames/latent_frames.h"
 #include "ops/rms_norm/rms_norm.h"
 
@@ -12,6 +13,8 @@ namespace pantograph::ops::cuda {
 
 void rms_norm(const Context& context, const FramesView& x, const Parameter& gamma,
               Activation activation, const FramesView& y);
+void causal_rms_norm(const Context& context, const FramesView& x, const Parameter& gamma,
+                     Activation activation, const FramesView& y, const FramesView& history);
 void nearest_upsample(const Context& context, const FramesView& x, const FramesView& y);
 void duplicate_upsample(const Context& context, const FramesView& x, std::int64_t temporal_factor,
                         std::int64_t skipped, const FramesView& y);
@@ -22,7 +25,9 @@ std::optional<std::int64_t> first_frame_not_finite(const Context& context,
                                                    const TensorView& latents);
 void unpatchify(const Context& context, const FramesView& x, std::int64_t patch, PixelLayout layout,
                 std::byte* pixels);
-// Takes memory from the arena while planning too.
+// These two take memory from the arena while planning too.
 void frame_attention(const Context& context, const FramesView& qkv, const FramesView& y);
+void enlarge(const Context& context, const EnlargeWeights& weights, const FramesView& x,
+             const FramesView& y);
 
 }  // namespace pantograph::ops::cuda

@@ -13,6 +13,13 @@ namespace {
 void rms_norm(const Context&, const FramesView&, const Parameter&, Activation, const FramesView&) {
   absent();
 }
+void causal_rms_norm(const Context&, const FramesView&, const Parameter&, Activation,
+                     const FramesView&, const FramesView&) {
+  absent();
+}
+void enlarge(const Context&, const EnlargeWeights&, const FramesView&, const FramesView&) {
+  absent();
+}
 void nearest_upsample(const Context&, const FramesView&, const FramesView&) {
   absent();
 }

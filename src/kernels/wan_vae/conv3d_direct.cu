@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(kThreads, 2) direct_kernel(Conv3dDirect p) {
   const auto source = [&](std::int64_t tap) -> const T* {
     const std::int64_t dx = tap % p.kernel_width, dy = tap / p.kernel_width % p.kernel_height;
     const std::int64_t dt = tap / p.kernel_width / p.kernel_height;
-    const std::int64_t r = row + dy - p.kernel_height / 2, c = column + dx - p.kernel_width / 2;
+    const std::int64_t r = row + dy - p.rows_above, c = column + dx - p.columns_left;
     if (!has_position || r < 0 || r >= p.height || c < 0 || c >= p.width) return nullptr;
     return static_cast<const T*>(p.x) +
            (((frame + dt) * p.height + r) * p.width + c) * p.in_channels;

@@ -11,14 +11,15 @@
 namespace pantograph::kernels {
 
 // y [T, H, W, out] from x [T + kt - 1, H, W, in] and weights [out, kt, kh, kw, in], stride 1, zeros
-// around each frame. Only `positions` positions from `first_position` on are made, numbered through
-// T, H and W.
+// around each frame as many as keep its size. Only `positions` positions from `first_position` on
+// are made, numbered through T, H and W.
 struct Conv3dDirect {
   DType dtype = DType::kF32;  // of x, weights and y
   std::int64_t frames = 0, height = 0, width = 0;
   std::int64_t in_channels = 0, out_channels = 0;
   std::int64_t kernel_time = 1, kernel_height = 1, kernel_width = 1;
-  bool accumulate = false;  // y holds the residual
+  std::int64_t rows_above = 0, columns_left = 0;  // of zeros before each frame
+  bool accumulate = false;                        // y holds the residual
   std::int64_t first_position = 0, positions = 0;
   const void* x = nullptr;
   const void* weights = nullptr;

@@ -13,6 +13,8 @@
 namespace pantograph::kernels {
 
 // y = act(x / max(|x|_2, 1e-12) * sqrt(C) * gamma) for each of `rows` positions; y may be x.
+// Where there is a history, its rows go in front of y, and it becomes the last history_rows rows of
+// the two together.
 struct RmsNorm {
   DType dtype = DType::kF32;
   std::int64_t rows = 0, channels = 0;
@@ -20,6 +22,8 @@ struct RmsNorm {
   const void* x = nullptr;
   const float* gamma = nullptr;
   void* y = nullptr;
+  void* history = nullptr;
+  std::int64_t history_rows = 0;
 };
 cudaError_t rms_norm(const RmsNorm& problem, cudaStream_t stream);
 
@@ -32,6 +36,19 @@ struct NearestUpsample {
   void* y = nullptr;
 };
 cudaError_t nearest_upsample(const NearestUpsample& problem, cudaStream_t stream);
+
+// y [copies T, H, W, C] from x [T, H, W, copies C].
+cudaError_t split_frames(const NearestUpsample& problem, cudaStream_t stream);
+
+// y [T, 2 H, 2 W, C] gets x [T, H, W, C] added at rows and columns of one parity.
+struct AddPhase {
+  DType dtype = DType::kF32;
+  std::int64_t frames = 0, height = 0, width = 0, channels = 0;  // of x
+  std::int64_t row = 0, column = 0;                              // 0: even, 1: odd
+  const void* x = nullptr;
+  void* y = nullptr;
+};
+cudaError_t add_phase(const AddPhase& problem, cudaStream_t stream);
 
 cudaError_t duplicate_upsample(const geometry::DuplicateUpsample& shape, DType dtype, const void* x,
                                void* y, cudaStream_t stream);

@@ -26,6 +26,26 @@ __device__ float norm_factor(float sum, std::int64_t channels) {
   return sqrtf(static_cast<float>(channels)) / fmaxf(sqrtf(sum), 1e-12F);
 }
 
+// For the warp of one row: moves the history of the row's place in its frame. Returns where the row
+// itself is to be kept too, or nullptr. All of it is done by this warp, in order, and lane by lane
+// on the same channels, so that nothing is overwritten before it is read.
+template <typename T, int V>
+__device__ T* move_history(const RmsNorm& p, std::int64_t row) {
+  const std::int64_t last = row + p.history_rows - p.rows;
+  if (p.history == nullptr || last < 0) return nullptr;
+  T* history = static_cast<T*>(p.history);
+  T* front = static_cast<T*>(p.y) - p.history_rows * p.channels;
+  for (std::int64_t slot = last % p.rows; slot <= last; slot += p.rows) {
+    T* from = history + slot * p.channels;
+    for (std::int64_t c = threadIdx.x % 32 * V; c < p.channels; c += 32 * V) {
+      store(front + slot * p.channels + c, load_once<V>(static_cast<const T*>(from) + c));
+      if (slot < last)
+        store(from + c, load_once<V>(static_cast<const T*>(from) + p.rows * p.channels + c));
+    }
+  }
+  return history + last * p.channels;
+}
+
 // channels == 32 * kVectorWidth * kPacks
 template <typename T, bool kSilu, int kPacks>
 __global__ void __launch_bounds__(32 * kWarps) rms_norm_packs(RmsNorm p) {
@@ -46,6 +66,7 @@ __global__ void __launch_bounds__(32 * kWarps) rms_norm_packs(RmsNorm p) {
     for (int j = 0; j < V; ++j) sum += values.at[j] * values.at[j];
   }
   const float factor = norm_factor(sum_over_lanes<32>(sum), p.channels);
+  T* kept = move_history<T, V>(p, row);
 #pragma unroll
   for (int i = 0; i < kPacks; ++i) {
     Floats<V> values = to_floats(packs[i]);
@@ -59,7 +80,9 @@ __global__ void __launch_bounds__(32 * kWarps) rms_norm_packs(RmsNorm p) {
       values.at[j + 3] = scaled<T, kSilu>(values.at[j + 3], factor, g.w);
     }
     // Kept in the caches: the convolution reads it next.
-    store(y + (i * 32 + lane) * V, round_to<T>(values));
+    const Pack<T, V> rounded = round_to<T>(values);
+    store(y + (i * 32 + lane) * V, rounded);
+    if (kept != nullptr) store(kept + (i * 32 + lane) * V, rounded);
   }
 }
 
@@ -75,8 +98,10 @@ __global__ void __launch_bounds__(32 * kWarps) rms_norm_any(RmsNorm p) {
     sum += v * v;
   }
   const float factor = norm_factor(sum_over_lanes<32>(sum), p.channels);
+  T* kept = move_history<T, 1>(p, row);
   for (std::int64_t c = threadIdx.x % 32; c < p.channels; c += 32) {
     round_to(scaled<T, kSilu>(to_float(x[c]), factor, p.gamma[c]), y[c]);
+    if (kept != nullptr) kept[c] = y[c];
   }
 }
 

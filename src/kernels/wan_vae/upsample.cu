@@ -30,6 +30,40 @@ __global__ void __launch_bounds__(kThreads) nearest_kernel(NearestUpsample p) {
   }
 }
 
+template <typename T, int V>
+__global__ void __launch_bounds__(kThreads) split_kernel(NearestUpsample p) {
+  const std::int64_t line = blockIdx.x;  // a row of a frame of x
+  const std::int64_t frame = line / p.height, row = line % p.height;
+  const int packs = static_cast<int>(p.channels / V);
+  const int row_packs = static_cast<int>(p.width * p.copies) * packs;
+  const T* x = static_cast<const T*>(p.x) + line * p.width * p.copies * p.channels;
+  for (int i = static_cast<int>(threadIdx.x); i < row_packs; i += kThreads) {
+    const int pack = i % packs, place = i / packs;  // place: (column, copy)
+    const std::int64_t column = place / p.copies, copy = place % p.copies;
+    T* y = static_cast<T*>(p.y) +
+           (((frame * p.copies + copy) * p.height + row) * p.width + column) * p.channels;
+    store(y + std::int64_t{pack} * V, load_once<V>(x + std::int64_t{i} * V));
+  }
+}
+
+template <typename T, int V>
+__global__ void __launch_bounds__(kThreads) add_phase_kernel(AddPhase p) {
+  const std::int64_t line = blockIdx.x;  // a row of a frame of x
+  const std::int64_t frame = line / p.height, row = line % p.height;
+  const int packs = static_cast<int>(p.channels / V);
+  const T* x = static_cast<const T*>(p.x) + line * p.width * p.channels;
+  T* y = static_cast<T*>(p.y) +
+         ((frame * 2 * p.height + 2 * row + p.row) * 2 * p.width + p.column) * p.channels;
+  for (int i = static_cast<int>(threadIdx.x); i < p.width * packs; i += kThreads) {
+    T* target = y + std::int64_t{i / packs} * 2 * p.channels + std::int64_t{i % packs} * V;
+    Floats<V> sum = to_floats(load_once<V>(static_cast<const T*>(target)));
+    const Floats<V> values = to_floats(load_once<V>(x + std::int64_t{i} * V));
+#pragma unroll
+    for (int j = 0; j < V; ++j) sum.at[j] += values.at[j];
+    store(target, round_to<T>(sum));
+  }
+}
+
 // A thread makes V neighbouring channels of one position of y.
 template <typename T, int V>
 __global__ void __launch_bounds__(kThreads)
@@ -78,6 +112,24 @@ cudaError_t nearest_upsample(const NearestUpsample& p, cudaStream_t stream) {
   return with_activation_type(p.dtype, [&]<typename T>(T) {
     fits<T>(p.channels) ? nearest_kernel<T, kVectorWidth<T>><<<blocks, kThreads, 0, stream>>>(p)
                         : nearest_kernel<T, 1><<<blocks, kThreads, 0, stream>>>(p);
+  });
+}
+
+cudaError_t split_frames(const NearestUpsample& p, cudaStream_t stream) {
+  const auto blocks = static_cast<unsigned>(p.frames * p.height);
+  if (blocks == 0) return cudaSuccess;
+  return with_activation_type(p.dtype, [&]<typename T>(T) {
+    fits<T>(p.channels) ? split_kernel<T, kVectorWidth<T>><<<blocks, kThreads, 0, stream>>>(p)
+                        : split_kernel<T, 1><<<blocks, kThreads, 0, stream>>>(p);
+  });
+}
+
+cudaError_t add_phase(const AddPhase& p, cudaStream_t stream) {
+  const auto blocks = static_cast<unsigned>(p.frames * p.height);
+  if (blocks == 0) return cudaSuccess;
+  return with_activation_type(p.dtype, [&]<typename T>(T) {
+    fits<T>(p.channels) ? add_phase_kernel<T, kVectorWidth<T>><<<blocks, kThreads, 0, stream>>>(p)
+                        : add_phase_kernel<T, 1><<<blocks, kThreads, 0, stream>>>(p);
   });
 }
 

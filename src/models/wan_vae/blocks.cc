@@ -12,6 +12,11 @@ ops::Conv3dWeights TensorSource::convolution(const std::string& name) const {
           Weight(checkpoint_.tensors.at(name + ".bias"))};
 }
 
+ops::EnlargeWeights TensorSource::enlargement(const std::string& name) const {
+  return {Weight(checkpoint_.tensors.at(name + ".weight")),
+          Weight(checkpoint_.tensors.at(name + ".bias"))};
+}
+
 Parameter TensorSource::gamma(const std::string& name) const {
   return Weight(checkpoint_.tensors.at(name + ".gamma")).to_f32();
 }
@@ -19,9 +24,8 @@ Parameter TensorSource::gamma(const std::string& name) const {
 Frames NormedConvolution::prepare(const Pass& pass, const FramesView& x) const {
   const std::int64_t history = conv_.kernel().time - 1;
   Frames prepared = pass.frames(x, x.channels, history);
-  pass.state->restore(pass.ops, this, prepared.view(), history);
-  ops::rms_norm(pass.ops, x, gamma_, ops::Activation::kSilu, prepared.view());
-  pass.state->save(pass.ops, this, prepared.view(), history);
+  ops::causal_rms_norm(pass.ops, x, gamma_, ops::Activation::kSilu, prepared.view(),
+                       pass.state->history(this, prepared.view(), history));
   return prepared;
 }
 
@@ -80,7 +84,7 @@ void AttentionBlock::apply_in_place(const Pass& pass, const FramesView& x) const
 }
 
 Upsampler::Upsampler(const TensorSource& source, const std::string& name, const Level& level)
-    : spatial_(source.convolution(name + ".resample.1")) {
+    : spatial_(source.enlargement(name + ".resample.1")) {
   if (level.temporal_upsample) temporal_.emplace(source.convolution(name + ".time_conv"));
 }
 
@@ -91,28 +95,21 @@ Frames Upsampler::apply(const Pass& pass, const FramesView& input, const FramesV
            2 * x.width, x.channels);
   ops::duplicate_upsample(pass.ops, input, factor, first, y.view());
   if (!temporal_) {
-    enlarge(pass, x, y.view());
+    ops::enlarge(pass.ops, spatial_, x, y.view());
     return y;
   }
   const std::int64_t skipped = first ? 1 : 0;
   if (first) {
-    enlarge(pass, x.slice(0, 1), y->slice(0, 1));
+    ops::enlarge(pass.ops, spatial_, x.slice(0, 1), y->slice(0, 1));
     ops::clear_frames(pass.ops, x.slice(0, 1));
   }
   const FramesView rest = x.slice(skipped, x.frames - skipped);
   if (rest.frames > 0) {
     const Frames doubled = pass.frames(rest, 2 * x.channels);
     ops::conv3d(pass.ops, *temporal_, rest.slice(-lead(), rest.frames + lead()), doubled.view());
-    enlarge(pass, doubled.view(), y->slice(skipped, y->frames - skipped));
+    ops::enlarge(pass.ops, spatial_, doubled.view(), y->slice(skipped, y->frames - skipped));
   }
   return y;
-}
-
-// y holds the shortcut and gets the resampled frames added.
-void Upsampler::enlarge(const Pass& pass, const FramesView& x, const FramesView& y) const {
-  const Frames enlarged = pass.frames(y, y.channels);
-  ops::nearest_upsample(pass.ops, x, enlarged.view());
-  ops::conv3d(pass.ops, spatial_, enlarged.view(), y, &y);
 }
 
 }  // namespace pantograph::wan_vae

@@ -9,6 +9,7 @@
 #include "models/wan_vae/causal_state.h"
 #include "models/wan_vae/config.h"
 #include "ops/conv3d/conv3d.h"
+#include "ops/enlarge/enlarge.h"
 #include "weights/parameter.h"
 
 namespace pantograph::wan_vae {
@@ -30,6 +31,7 @@ class TensorSource {
  public:
   explicit TensorSource(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {}
   [[nodiscard]] ops::Conv3dWeights convolution(const std::string& name) const;
+  [[nodiscard]] ops::EnlargeWeights enlargement(const std::string& name) const;
   [[nodiscard]] Parameter gamma(const std::string& name) const;
   [[nodiscard]] bool has(const std::string& name) const {
     return checkpoint_.tensors.contains(name);
@@ -96,9 +98,8 @@ class Upsampler {
                              bool first) const;
 
  private:
-  void enlarge(const Pass& pass, const FramesView& x, const FramesView& y) const;
   std::optional<ops::Conv3dWeights> temporal_;
-  ops::Conv3dWeights spatial_;
+  ops::EnlargeWeights spatial_;
 };
 
 }  // namespace pantograph::wan_vae

@@ -26,9 +26,10 @@ class CausalState {
     buffer_ = device::Memory(context.device, bytes_, context.allocator, context.stream);
   }
 
- private:
+  // The `count` frames like x that `owner` remembers.
   FramesView history(const void* owner, const FramesView& x, std::int64_t count);
 
+ private:
   std::map<const void*, std::size_t> offsets_;
   std::size_t bytes_ = 0;
   device::Memory buffer_;

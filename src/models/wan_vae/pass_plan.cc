@@ -48,7 +48,9 @@ std::vector<PassSize> candidates(const Device& device, std::int64_t frames_per_p
   return sizes;
 }
 
-std::size_t measure(const Decoder& decoder, const ClipShape& clip, const PassSize& size) {
+// Of passes of `shortest` up to size.latent_frames latent frames.
+PassPlan measure(const Decoder& decoder, const ClipShape& clip, const PassSize& size,
+                 std::int64_t shortest) {
   Arena arena;
   ops::PlanCache plans;
   CausalState state;
@@ -57,12 +59,16 @@ std::size_t measure(const Decoder& decoder, const ClipShape& clip, const PassSiz
       .ops = {.device = clip.device, .arena = &arena, .plans = &plans, .planning = true},
       .state = &state,
       .dtype = clip.dtype};
-  for (const bool first : {true, false}) {
-    decoder.decode(pass, size, placeholder(clip, size.latent_frames), clip.scale, first,
-                   [&](const Pass& p, const FramesView& patches) { output.emit(p, patches); });
+  for (std::int64_t frames = shortest; frames <= size.latent_frames; ++frames) {
+    for (const bool first : {true, false}) {
+      decoder.decode(pass, size, placeholder(clip, frames), clip.scale, first,
+                     [&](const Pass& p, const FramesView& patches) { output.emit(p, patches); });
+    }
   }
   const bool gpu = clip.device.kind == DeviceKind::kCuda;
-  return arena.peak() + state.bytes() + (gpu ? output.bytes() : 0);
+  return {.size = size,
+          .bytes = arena.peak() + state.bytes() + (gpu ? output.bytes() : 0),
+          .slab_bytes = arena.peak()};
 }
 
 std::size_t free_memory(const Device& device) {
@@ -115,15 +121,17 @@ PassPlan choose_pass(const Decoder& decoder, const ClipShape& clip, std::int64_t
   const std::size_t wanted = limited ? limit : std::min(most, cpu ? kUsualOnCpu : kUsualOnGpu);
   PassPlan smallest;
   for (const PassSize& size : candidates(clip.device, frames_per_pass)) {
-    const std::size_t bytes = measure(decoder, clip, size);
-    if (bytes <= wanted) return {size, bytes};
-    if (smallest.bytes == 0 || bytes < smallest.bytes) smallest = {size, bytes};
+    const PassPlan plan = measure(decoder, clip, size, size.latent_frames);
+    if (smallest.bytes == 0 || plan.bytes < smallest.bytes) smallest = plan;
+    if (plan.bytes <= wanted) break;
   }
-  if (smallest.bytes <= most) return smallest;
+  // Shorter passes take less, but for gaps between blocks that a full one happens not to leave.
+  if (smallest.bytes <= most) return measure(decoder, clip, smallest.size, 1);
 
   std::string advice = "use smaller latents or a device with more memory";
   for (const PassSize& size : candidates(clip.device, 0)) {
-    if (size.latent_frames < smallest.size.latent_frames && measure(decoder, clip, size) <= most) {
+    if (size.latent_frames < smallest.size.latent_frames &&
+        measure(decoder, clip, size, size.latent_frames).bytes <= most) {
       advice = join(size.latent_frames, " a pass would fit");
       break;
     }

@@ -25,6 +25,7 @@ ClipShape clip_shape(const VaeConfig& config, std::int64_t height, std::int64_t 
 struct PassPlan {
   PassSize size;
   std::size_t bytes = 0;  // that the session takes: activations, history, frames on their way out
+  std::size_t slab_bytes = 0;  // of these, for activations
 };
 
 // `limit` 0: what the device has free, within reason. Throws Error(kOutOfMemory) naming a pass size

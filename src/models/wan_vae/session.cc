@@ -27,7 +27,7 @@ Session::Session(std::shared_ptr<const Decoder> decoder, const VaeConfig& config
   plan_pass(plans_, plan_.size, plan_.size.latent_frames, true);
   plan_pass(plans_, plan_.size, plan_.size.latent_frames, false);
   state_.allocate(options_.context);
-  slab_ = device::Memory(clip_.device, arena_.peak(), options_.context.allocator,
+  slab_ = device::Memory(clip_.device, plan_.slab_bytes, options_.context.allocator,
                          options_.context.stream);
   if (gpu) output_.allocate(options_.context);
   arena_.bind(slab_.data(), slab_.bytes());

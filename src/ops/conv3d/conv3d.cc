@@ -58,7 +58,7 @@ void PlanCache::prepare(const Scratch& scratch) {
 }
 
 void conv3d(const Context& context, const Conv3dWeights& weights, const FramesView& x,
-            const FramesView& y, const FramesView* residual) {
+            const FramesView& y, const FramesView* residual, const KernelShift& shift) {
   const KernelSize kernel = weights.kernel();
   require(x.frames == y.frames + kernel.time - 1 && x.height == y.height && x.width == y.width &&
               x.channels == weights.in_channels() && y.channels == weights.out_channels(),
@@ -72,7 +72,8 @@ void conv3d(const Context& context, const Conv3dWeights& weights, const FramesVi
                               .out_channels = y.channels,
                               .kernel = kernel,
                               .accumulate = residual != nullptr,
-                              .dtype = y.dtype};
+                              .dtype = y.dtype,
+                              .shift = shift};
   Conv3dPlan& plan = context.plans->conv3d(weights, problem, context.device);
   const Arena::Block workspace =
       plan.workspace_bytes() > 0 ? context.arena->take(plan.workspace_bytes()) : Arena::Block();

@@ -27,12 +27,20 @@ struct KernelSize {
   auto operator<=>(const KernelSize&) const = default;
 };
 
+// How much further down and right of its place an even kernel looks: padded with kh / 2 - rows rows
+// of zeros above, and with what is left of kh - 1 below.
+struct KernelShift {
+  std::int64_t rows = 0, columns = 0;
+  auto operator<=>(const KernelShift&) const = default;
+};
+
 struct Conv3dProblem {
   std::int64_t frames = 0, height = 0, width = 0;  // of y
   std::int64_t in_channels = 0, out_channels = 0;
   KernelSize kernel;
   bool accumulate = false;    // y holds the residual before and the sum after
   DType dtype = DType::kF32;  // of x and y
+  KernelShift shift{};
   auto operator<=>(const Conv3dProblem&) const = default;
 };
 
@@ -128,6 +136,7 @@ class PlanCache {
 
 // The op. `residual`, of y's shape, is added where given; it may be y itself.
 void conv3d(const Context& context, const Conv3dWeights& weights, const FramesView& x,
-            const FramesView& y, const FramesView* residual = nullptr);
+            const FramesView& y, const FramesView* residual = nullptr,
+            const KernelShift& shift = {});
 
 }  // namespace pantograph::ops

@@ -57,6 +57,8 @@ kernels::Conv3dDirect describe_direct(const Conv3dProblem& problem) {
           .kernel_time = problem.kernel.time,
           .kernel_height = problem.kernel.height,
           .kernel_width = problem.kernel.width,
+          .rows_above = problem.kernel.height / 2 - problem.shift.rows,
+          .columns_left = problem.kernel.width / 2 - problem.shift.columns,
           .accumulate = problem.accumulate};
 }
 

@@ -118,9 +118,10 @@ class OneDnnPlan final : public Conv3dPlan {
 class OneDnn final : public Conv3dImplementation {
  public:
   [[nodiscard]] std::string name() const override { return "onednn"; }
-  [[nodiscard]] std::optional<std::string> refuses(const Conv3dProblem& /*problem*/,
+  [[nodiscard]] std::optional<std::string> refuses(const Conv3dProblem& problem,
                                                    const Device& device) const override {
     if (device.kind != DeviceKind::kCpu) return "runs on the CPU only";
+    if (problem.kernel.height % 2 == 0 || problem.kernel.width % 2 == 0) return "odd kernels only";
     return std::nullopt;
   }
   [[nodiscard]] std::unique_ptr<Conv3dPlan> plan(const Conv3dProblem& problem,

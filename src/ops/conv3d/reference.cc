@@ -47,7 +47,8 @@ class ReferencePlan final : public Conv3dPlan {
       for (std::int64_t dt = 0; dt < kt; ++dt) {
         for (std::int64_t dy = 0; dy < kh; ++dy) {
           for (std::int64_t dx = 0; dx < kw; ++dx) {
-            const std::int64_t r = row + dy - kh / 2, c = column + dx - kw / 2;
+            const std::int64_t r = row + dy - kh / 2 + problem_.shift.rows;
+            const std::int64_t c = column + dx - kw / 2 + problem_.shift.columns;
             if (r < 0 || r >= x.height || c < 0 || c >= x.width) continue;
             const float* in = x.f32() + (((frame + dt) * x.height + r) * x.width + c) * x.channels;
             const float* weight =

@@ -80,28 +80,32 @@ std::shared_ptr<fe::graph::Tensor_attributes> tensor(fe::graph::Graph& graph, Te
 
 // The problem in as few dimensions as describe it: cuDNN has more and better engines for two.
 struct Shape {
-  std::vector<std::int64_t> x, weights, y, padding;
+  std::vector<std::int64_t> x, weights, y, before, after;  // the last two: rows of zeros
 };
 
 Shape describe(const Conv3dProblem& p) {
   const auto [kt, kh, kw] = p.kernel;
+  const std::int64_t above = kh / 2 - p.shift.rows, left = kw / 2 - p.shift.columns;
   if (kt == 1) {
     return {.x = {p.frames, p.in_channels, p.height, p.width},
             .weights = {p.out_channels, p.in_channels, kh, kw},
             .y = {p.frames, p.out_channels, p.height, p.width},
-            .padding = {kh / 2, kw / 2}};
+            .before = {above, left},
+            .after = {kh - 1 - above, kw - 1 - left}};
   }
   if (kh == 1 && kw == 1) {
     const std::int64_t plane = p.height * p.width;
     return {.x = {1, p.in_channels, p.frames + kt - 1, plane},
             .weights = {p.out_channels, p.in_channels, kt, 1},
             .y = {1, p.out_channels, p.frames, plane},
-            .padding = {0, 0}};
+            .before = {0, 0},
+            .after = {0, 0}};
   }
   return {.x = {1, p.in_channels, p.frames + kt - 1, p.height, p.width},
           .weights = {p.out_channels, p.in_channels, kt, kh, kw},
           .y = {1, p.out_channels, p.frames, p.height, p.width},
-          .padding = {0, kh / 2, kw / 2}};
+          .before = {0, above, left},
+          .after = {0, kh - 1 - above, kw - 1 - left}};
 }
 
 }  // namespace
@@ -126,12 +130,12 @@ Convolution::Convolution(const Conv3dProblem& problem, bool fused)
       .set_intermediate_data_type(fe::DataType_t::FLOAT)
       .set_compute_data_type(fe::DataType_t::FLOAT);
   const Shape shape = describe(problem);
-  const std::vector<std::int64_t> ones(shape.padding.size(), 1);
+  const std::vector<std::int64_t> ones(shape.before.size(), 1);
   auto y = graph.conv_fprop(tensor(graph, kX, shape.x, fe::DataType_t::BFLOAT16),
                             tensor(graph, kWeights, shape.weights, fe::DataType_t::BFLOAT16),
                             fe::graph::Conv_fprop_attributes()
-                                .set_pre_padding(shape.padding)
-                                .set_post_padding(shape.padding)
+                                .set_pre_padding(shape.before)
+                                .set_post_padding(shape.after)
                                 .set_stride(ones)
                                 .set_dilation(ones));
   const auto add = fe::graph::Pointwise_attributes().set_mode(fe::PointwiseMode_t::ADD);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/parallel.h"
+#include "ops/copy/copy.h"
 #include "ops/cuda.h"
 #include "ops/rms_norm/silu.h"
 
@@ -38,6 +39,21 @@ void rms_norm(const Context& context, const FramesView& x, const Parameter& gamm
       if (activation == Activation::kSilu) silu_row(out, x.channels);
     }
   });
+}
+
+void causal_rms_norm(const Context& context, const FramesView& x, const Parameter& gamma,
+                     Activation activation, const FramesView& y, const FramesView& history) {
+  require(y.frame_elements() == history.frame_elements() && x.frames == y.frames,
+          "causal_rms_norm: x, y and history disagree in shape");
+  if (context.device.kind == DeviceKind::kCuda && x.frames > 0) {
+    if (context.planning) return;
+    context.stop_if_cancelled();
+    return cuda::causal_rms_norm(context, x, gamma, activation, y, history);
+  }
+  const std::int64_t count = history.frames;
+  copy_frames(context, history, y.slice(-count, count));
+  rms_norm(context, x, gamma, activation, y);
+  copy_frames(context, y.slice(y.frames - count, count), history);
 }
 
 }  // namespace pantograph::ops

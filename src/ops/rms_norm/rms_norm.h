@@ -14,4 +14,9 @@ enum class Activation { kNone, kSilu };
 void rms_norm(const Context& context, const FramesView& x, const Parameter& gamma,
               Activation activation, const FramesView& y);
 
+// The same for the input of a causal convolution: the room in front of y gets the frames of
+// `history`, which then holds the last frames of the two together.
+void causal_rms_norm(const Context& context, const FramesView& x, const Parameter& gamma,
+                     Activation activation, const FramesView& y, const FramesView& history);
+
 }  // namespace pantograph::ops

@@ -1,0 +1,63 @@
+#include "ops/enlarge/enlarge.h"
+
+#include "ops/cuda.h"
+#include "ops/upsample/upsample.h"
+
+namespace pantograph::ops {
+namespace {
+
+// The first and the last of the three taps that fall on the first and the second pixel.
+struct Taps {
+  std::int64_t first, last;
+};
+constexpr Taps kTaps[2][2] = {{{0, 0}, {1, 2}},   // even outputs
+                              {{0, 1}, {2, 2}}};  // odd ones
+
+// [out, in, 3, 3] to [out, in, 2, 2].
+std::vector<float> phase_weights(const std::vector<float>& whole, std::int64_t row,
+                                 std::int64_t column) {
+  std::vector<float> phase(whole.size() / 9 * 4);
+  for (std::size_t filter = 0; filter < whole.size() / 9; ++filter) {
+    for (std::int64_t at = 0; at < 4; ++at) {
+      const Taps rows = kTaps[row][at / 2], columns = kTaps[column][at % 2];
+      float sum = 0;
+      for (std::int64_t y = rows.first; y <= rows.last; ++y) {
+        for (std::int64_t x = columns.first; x <= columns.last; ++x) {
+          sum += whole[filter * 9 + static_cast<std::size_t>(3 * y + x)];
+        }
+      }
+      phase[filter * 4 + static_cast<std::size_t>(at)] = sum;
+    }
+  }
+  return phase;
+}
+
+}  // namespace
+
+EnlargeWeights::EnlargeWeights(const Weight& weight, const Weight& bias)
+    : bias_(bias), whole_(weight, bias) {}
+
+const Conv3dWeights& EnlargeWeights::phase(std::int64_t row, std::int64_t column) const {
+  std::call_once(phases_->once, [&] {
+    const std::vector<float> whole = whole_.weight().to_f32();
+    const std::array<std::int64_t, 4> shape = {whole_.out_channels(), whole_.in_channels(), 2, 2};
+    for (std::int64_t i = 0; i < 4; ++i) {
+      phases_->weights.emplace_back(Weight(phase_weights(whole, i / 2, i % 2), shape), bias_);
+    }
+    whole_.weight().release_pages();
+  });
+  return phases_->weights[static_cast<std::size_t>(2 * row + column)];
+}
+
+void enlarge(const Context& context, const EnlargeWeights& weights, const FramesView& x,
+             const FramesView& y) {
+  // f32 on a GPU is what bf16 is measured against: it takes the definition's way.
+  if (context.device.kind == DeviceKind::kCuda && y.dtype == DType::kBF16) {
+    return cuda::enlarge(context, weights, x, y);
+  }
+  const Frames enlarged(*context.arena, y.dtype, y.frames, y.height, y.width, y.channels);
+  nearest_upsample(context, x, enlarged.view());
+  conv3d(context, weights.whole(), enlarged.view(), y, &y);
+}
+
+}  // namespace pantograph::ops

@@ -1,0 +1,40 @@
+// The decoder's spatial upsampler: frames twice as high and wide, then a 3 x 3 convolution.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <mutex>
+
+#include "core/frames.h"
+#include "ops/context.h"
+#include "ops/conv3d/conv3d.h"
+
+namespace pantograph::ops {
+
+// The convolution's weights [C, C, 3, 3] and, made of them where somebody asks, those of four 2 x 2
+// convolutions over the frames as they were. Output row 2 i sees rows i - 1, i, i of them and
+// output row 2 i + 1 sees i, i, i + 1, so that two of three taps share a pixel and their weights
+// can be added before: 4 products an output instead of 9. Columns likewise.
+class EnlargeWeights {
+ public:
+  EnlargeWeights(const Weight& weight, const Weight& bias);
+
+  [[nodiscard]] const Conv3dWeights& whole() const { return whole_; }
+  // For outputs at odd (1) or even (0) rows and columns. For several threads at a time.
+  [[nodiscard]] const Conv3dWeights& phase(std::int64_t row, std::int64_t column) const;
+
+ private:
+  Weight bias_;
+  Conv3dWeights whole_;
+  struct Phases {
+    std::once_flag once;
+    std::vector<Conv3dWeights> weights;  // [row][column]
+  };
+  std::unique_ptr<Phases> phases_ = std::make_unique<Phases>();
+};
+
+// y += conv(nearest_upsample(x)) + bias, with x and y as nearest_upsample has them.
+void enlarge(const Context& context, const EnlargeWeights& weights, const FramesView& x,
+             const FramesView& y);
+
+}  // namespace pantograph::ops
