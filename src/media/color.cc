@@ -100,4 +100,12 @@ void rgb_to_rgb24(const RgbFrame& frame, const Plane& target) {
   });
 }
 
+const std::uint8_t* copy_rows(const std::uint8_t* source, std::int64_t rows, std::int64_t bytes,
+                              const Plane& target) {
+  for (std::int64_t row = 0; row < rows; ++row, source += bytes) {
+    std::copy_n(source, bytes, target.data + row * target.stride);
+  }
+  return source;
+}
+
 }  // namespace pantograph

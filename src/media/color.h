@@ -29,6 +29,10 @@ struct Yuv420Picture {
 // the target is larger than the frame, the frame's last row and column are repeated.
 void rgb_to_yuv420(const RgbFrame& frame, const Yuv420Picture& target);
 
+// `rows` rows of `bytes` bytes that follow one another, into a plane. Returns what follows them.
+const std::uint8_t* copy_rows(const std::uint8_t* source, std::int64_t rows, std::int64_t bytes,
+                              const Plane& target);
+
 // 8-bit RGB, -1 to 0 and 1 to 255, rounded to nearest.
 void rgb_to_rgb24(const RgbFrame& frame, const Plane& target);
 

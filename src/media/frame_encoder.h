@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <span>
 
 #include "media/color.h"
 #include "pantograph/video_writer.h"
@@ -19,6 +20,9 @@ class FrameEncoder {
   virtual ~FrameEncoder() = default;
 
   virtual void write(const RgbFrame& frame) = 0;
+  // A frame in the encoder's own layout, as bytes without gaps; only where that is not kRgbF32.
+  [[nodiscard]] virtual PixelLayout layout() const { return PixelLayout::kRgbF32; }
+  virtual void write_bytes(std::span<const std::uint8_t> /*frame*/) {}
   virtual void finish() = 0;
 };
 

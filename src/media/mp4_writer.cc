@@ -52,10 +52,11 @@ class Mp4Writer final : public FrameEncoder {
  public:
   Mp4Writer(const std::filesystem::path& output, const VideoShape& shape,
             const VideoOptions& options)
-      : file_(output),
+      : even_(shape.height % 2 == 0 && shape.width % 2 == 0),
+        file_(output),
         encoder_(require_h264_encoder(), next_even(shape.height), next_even(shape.width),
                  AV_PIX_FMT_YUV420P, options.frames_per_second) {
-    if (shape.height % 2 != 0 || shape.width % 2 != 0) {
+    if (!even_) {
       log(LogLevel::kWarning, output.string(), " is ", next_even(shape.height), " x ",
           next_even(shape.width), " and not ", shape.height, " x ", shape.width,
           ": H.264 has even sides only, so the last row or column is repeated");
@@ -71,6 +72,20 @@ class Mp4Writer final : public FrameEncoder {
                           .y = {picture.data[0], picture.linesize[0]},
                           .cb = {picture.data[1], picture.linesize[1]},
                           .cr = {picture.data[2], picture.linesize[2]}});
+    encoder_.encode([this](AVPacket& packet) { save(packet); });
+  }
+
+  // An odd side grows, which is left to write().
+  [[nodiscard]] PixelLayout layout() const override {
+    return even_ ? PixelLayout::kYuv420 : PixelLayout::kRgbF32;
+  }
+  void write_bytes(std::span<const std::uint8_t> frame) override {
+    AVFrame& picture = encoder_.picture();
+    const std::int64_t height = picture.height, width = picture.width;
+    const std::uint8_t* next =
+        copy_rows(frame.data(), height, width, {picture.data[0], picture.linesize[0]});
+    next = copy_rows(next, height / 2, width / 2, {picture.data[1], picture.linesize[1]});
+    copy_rows(next, height / 2, width / 2, {picture.data[2], picture.linesize[2]});
     encoder_.encode([this](AVPacket& packet) { save(packet); });
   }
 
@@ -134,6 +149,7 @@ class Mp4Writer final : public FrameEncoder {
     check_ffmpeg(result, ErrorKind::kIo, join("cannot write ", file_.target().string()));
   }
 
+  bool even_;
   TemporaryOutput file_;
   FfmpegEncoder encoder_;
   std::unique_ptr<AVFormatContext, CloseFormat> container_;

@@ -37,6 +37,14 @@ class PngWriter final : public FrameEncoder {
     encoder_.encode([this](const AVPacket& png) { save(png); });
   }
 
+  [[nodiscard]] PixelLayout layout() const override { return PixelLayout::kRgb24; }
+  void write_bytes(std::span<const std::uint8_t> frame) override {
+    AVFrame& picture = encoder_.picture();
+    copy_rows(frame.data(), picture.height, 3 * std::int64_t{picture.width},
+              {picture.data[0], picture.linesize[0]});
+    encoder_.encode([this](const AVPacket& png) { save(png); });
+  }
+
   void finish() override {
     encoder_.flush([this](const AVPacket& png) { save(png); });
     folder_.commit();

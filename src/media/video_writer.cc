@@ -59,22 +59,25 @@ class VideoWriter final : public FrameSink {
   VideoWriter(const VideoShape& shape, std::unique_ptr<FrameEncoder> encoder)
       : shape_(shape), encoder_(std::move(encoder)) {}
 
+  [[nodiscard]] FrameFormat preferred_format() const override {
+    return {.layout = encoder_->layout()};
+  }
+
   void write(const TensorView& frames) override {
-    if (frames.dtype != DType::kF32 || frames.device.kind != DeviceKind::kCpu || frames.rank != 4 ||
-        frames.shape[1] != shape_.height || frames.shape[2] != shape_.width ||
-        frames.shape[3] != 3 || !frames.is_dense()) {
-      fail(ErrorKind::kInvalidArgument, "frames must be dense f32 [n, ", shape_.height, ", ",
-           shape_.width, ", 3] on the CPU");
-    }
+    const bool encoded = frames.dtype == DType::kU8 && encoder_->layout() != PixelLayout::kRgbF32;
+    check(frames, encoded);
     if (frames.shape[0] > shape_.frames - written_) {
       fail(ErrorKind::kInvalidArgument, written_ + frames.shape[0],
            " frames were written to a video of ", shape_.frames);
     }
-    RgbFrame frame{static_cast<const float*>(frames.data), shape_.height, shape_.width};
-    for (std::int64_t i = 0; i < frames.shape[0]; ++i) {
-      encoder_->write(frame);
-      frame.data += frames.strides[0];
-      ++written_;
+    for (std::int64_t i = 0; i < frames.shape[0]; ++i, ++written_) {
+      if (encoded) {
+        const auto* data = static_cast<const std::uint8_t*>(frames.data);
+        encoder_->write_bytes({data + i * frames.strides[0], frame_bytes()});
+      } else {
+        const auto* data = static_cast<const float*>(frames.data);
+        encoder_->write({data + i * frames.strides[0], shape_.height, shape_.width});
+      }
     }
   }
 
@@ -87,6 +90,28 @@ class VideoWriter final : public FrameSink {
   }
 
  private:
+  // Of one frame in the encoder's layout.
+  [[nodiscard]] std::size_t frame_bytes() const {
+    const std::int64_t pixels = shape_.height * shape_.width;
+    const std::int64_t chroma = (shape_.height + 1) / 2 * ((shape_.width + 1) / 2);
+    const bool yuv = encoder_->layout() == PixelLayout::kYuv420;
+    return static_cast<std::size_t>(yuv ? pixels + 2 * chroma : 3 * pixels);
+  }
+
+  void check(const TensorView& frames, bool encoded) const {
+    const bool cpu = frames.device.kind == DeviceKind::kCpu && frames.is_dense();
+    if (encoded && cpu && frames.rank > 0 && frames.shape[0] > 0 &&
+        frames.bytes() == static_cast<std::size_t>(frames.shape[0]) * frame_bytes()) {
+      return;
+    }
+    if (encoded || !cpu || frames.dtype != DType::kF32 || frames.rank != 4 ||
+        frames.shape[1] != shape_.height || frames.shape[2] != shape_.width ||
+        frames.shape[3] != 3) {
+      fail(ErrorKind::kInvalidArgument, "frames must be dense f32 [n, ", shape_.height, ", ",
+           shape_.width, ", 3] on the CPU, or in the preferred format");
+    }
+  }
+
   VideoShape shape_;
   std::unique_ptr<FrameEncoder> encoder_;
   std::int64_t written_ = 0;

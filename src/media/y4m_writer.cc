@@ -59,6 +59,12 @@ class Y4mWriter final : public FrameEncoder {
     write_all(frame_.data(), frame_.size());
   }
 
+  [[nodiscard]] PixelLayout layout() const override { return PixelLayout::kYuv420; }
+  void write_bytes(std::span<const std::uint8_t> frame) override {
+    std::copy(frame.begin(), frame.end(), picture_.y.data);  // the planes follow one another
+    write_all(frame_.data(), frame_.size());
+  }
+
   void finish() override {}
 
  private:
