@@ -6,7 +6,10 @@
 #include <utility>
 
 #include "checkpoint/safetensors.h"
+#include "checkpoint/shard_index.h"
+#include "checkpoint/tensor_file.h"
 #include "core/check.h"
+#include "core/text.h"
 
 namespace pantograph {
 namespace {
@@ -17,7 +20,8 @@ constexpr std::string_view kConfigName = "config.json";
 constexpr std::string_view kWeightsName = "diffusion_pytorch_model.safetensors";
 constexpr std::string_view kIndexSuffix = ".safetensors.index.json";
 constexpr std::string_view kExpected =
-    "expected a diffusers folder: config.json and diffusion_pytorch_model.safetensors";
+    "expected a diffusers folder (config.json and diffusion_pytorch_model.safetensors), or one "
+    ".safetensors or .pth file";
 
 using Names = std::vector<std::string>;
 
@@ -95,35 +99,9 @@ void add_file(Checkpoint& checkpoint, const SafetensorsFile& file) {
   checkpoint.files.push_back(file.path());
 }
 
-// Which tensors an index says each shard holds.
-std::map<std::string, Names> read_index(const fs::path& path) {
-  const Json index = read_json(path);
-  const Json* const weight_map = index.find("weight_map");
-  if (weight_map == nullptr || weight_map->object() == nullptr || weight_map->object()->empty()) {
-    fail(ErrorKind::kFormat, path.string(),
-         ": no \"weight_map\" that gives each tensor the file that holds it");
-  }
-  std::map<std::string, Names> shards;
-  for (const auto& [tensor, value] : *weight_map->object()) {
-    const std::string* const shard = value.string();
-    if (shard == nullptr) {
-      fail(ErrorKind::kFormat, path.string(), ": the tensor ", Json(tensor).dump(),
-           " has a file name that is not a string");
-    }
-    // An index must not lead out of its own folder.
-    if (shard->empty() || *shard == "." || *shard == ".." ||
-        shard->find_first_of(std::string_view("/\\\0", 3)) != std::string::npos) {
-      fail(ErrorKind::kFormat, path.string(), ": the shard ", value.dump(),
-           " is not the name of a file beside the index");
-    }
-    shards[*shard].push_back(tensor);
-  }
-  return shards;
-}
-
 void add_shards(Checkpoint& checkpoint, const fs::path& index) {
   const fs::path folder = index.parent_path();
-  const std::map<std::string, Names> shards = read_index(index);
+  const ShardIndex shards = parse_shard_index(read_json(index), index.string());
   Names missing;
   for (const auto& [shard, tensors] : shards) {
     std::error_code error;
@@ -146,13 +124,49 @@ void add_shards(Checkpoint& checkpoint, const fs::path& index) {
 }
 
 void open_diffusers_folder(Checkpoint& checkpoint, const fs::path& folder) {
-  checkpoint.config = read_json(folder / kConfigName);
+  checkpoint.form = "diffusers folder";
+  checkpoint.config_file = folder / kConfigName;
+  checkpoint.config = read_json(checkpoint.config_file);
   const fs::path weights = folder / choose_weights(folder);
   if (weights.string().ends_with(kIndexSuffix)) {
     add_shards(checkpoint, weights);
   } else {
     add_file(checkpoint, SafetensorsFile::open(weights));
   }
+}
+
+// The container in which training scripts keep the weights, beside other things.
+std::string_view container_of_weights(const TensorFile& file) {
+  for (const std::string_view prefix : {"state_dict.", "model."}) {
+    const auto first = file.tensors.lower_bound(std::string(prefix));
+    if (first != file.tensors.end() && first->first.starts_with(prefix)) return prefix;
+  }
+  return "";
+}
+
+void open_single_file(Checkpoint& checkpoint) {
+  const std::string where = checkpoint.path.string();
+  const TensorFile file = open_tensor_file(checkpoint.path);
+  const std::string_view form = file.form;
+  if (form == "npy") {
+    fail(ErrorKind::kUnsupported, where, ": a .npy file is one array, no checkpoint; ", kExpected);
+  }
+  checkpoint.form = form == "torch" ? "torch file" : "safetensors file";
+  const std::string_view container = form == "torch" ? container_of_weights(file) : "";
+  for (const auto& [name, view] : file.tensors) {
+    if (!name.starts_with(container)) continue;
+    if (!view.is_dense()) {
+      fail(ErrorKind::kUnsupported, where, ": the tensor ", Json(name).dump(), " ",
+           shape_text(view.sizes()),
+           " is not stored row after row; save it again after .contiguous()");
+    }
+    checkpoint.tensors.emplace(name.substr(container.size()), CheckpointTensor{view, file.file});
+  }
+  const auto config = file.metadata.find(kConfigMetadata);
+  if (config != file.metadata.end()) {
+    checkpoint.config = parse_json(config->second, where + ": the config in its metadata");
+  }
+  checkpoint.files.push_back(checkpoint.path);
 }
 
 }  // namespace
@@ -166,12 +180,12 @@ Checkpoint open_checkpoint(const fs::path& path) {
   if (!fs::exists(status)) {
     fail(ErrorKind::kNotFound, path.string(), ": no such file or folder; ", kExpected);
   }
-  if (!fs::is_directory(status)) {
-    fail(ErrorKind::kUnsupported, path.string(), ": single files are not supported; ", kExpected);
-  }
-
   Checkpoint checkpoint;
   checkpoint.path = path;
+  if (!fs::is_directory(status)) {
+    open_single_file(checkpoint);
+    return checkpoint;
+  }
   // A whole pipeline's folder keeps the VAE in a subfolder.
   for (const fs::path& folder : {path / "vae", path}) {
     if (fs::exists(folder / kConfigName, error)) {

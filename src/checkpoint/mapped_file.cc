@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -48,16 +49,41 @@ MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
   }
   if (status.st_size == 0) fail(ErrorKind::kFormat, path.string(), ": the file is empty");
 
-  size_ = static_cast<std::size_t>(status.st_size);
-  void* const mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number, 0);
+  map(file.number, static_cast<std::size_t>(status.st_size));
+}
+
+std::shared_ptr<const MappedFile> MappedFile::from_stream(int descriptor, const char* name) {
+  const Descriptor memory(::memfd_create("pantograph", MFD_CLOEXEC));
+  std::array<std::byte, 1 << 16> piece;
+  std::size_t size = 0;
+  for (;;) {
+    const ::ssize_t count = ::read(descriptor, piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail(ErrorKind::kIo, name, ": cannot be read: ", std::strerror(errno));
+    if (count == 0) break;
+    if (::write(memory.number, piece.data(), static_cast<std::size_t>(count)) != count) {
+      fail(ErrorKind::kOutOfMemory, name, ": no memory to hold more than ", size, " bytes of it");
+    }
+    size += static_cast<std::size_t>(count);
+  }
+  if (size == 0) fail(ErrorKind::kFormat, name, ": nothing came");
+  std::shared_ptr<MappedFile> file(new MappedFile);
+  file->path_ = name;
+  file->map(memory.number, size);
+  return file;
+}
+
+void MappedFile::map(int descriptor, std::size_t size) {
+  void* const mapped = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
   if (mapped == MAP_FAILED) {
-    fail(ErrorKind::kIo, path.string(), ": cannot be mapped: ", std::strerror(errno));
+    fail(ErrorKind::kIo, path_.string(), ": cannot be mapped: ", std::strerror(errno));
   }
   data_ = static_cast<std::byte*>(mapped);
+  size_ = size;
 }
 
 MappedFile::~MappedFile() {
-  ::munmap(data_, size_);
+  if (data_ != nullptr) ::munmap(data_, size_);
 }
 
 void MappedFile::release_pages(std::span<const std::byte> part) const {

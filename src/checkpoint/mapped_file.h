@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <span>
 
 namespace pantograph {
@@ -12,6 +13,9 @@ class MappedFile {
  public:
   // Throws Error: kNotFound, kIo (not readable, a folder), kFormat (empty).
   explicit MappedFile(const std::filesystem::path& path);
+  // All that a stream still gives, held in memory; `name` stands for it in messages.
+  // Throws Error: kIo, kFormat (nothing), kOutOfMemory.
+  static std::shared_ptr<const MappedFile> from_stream(int descriptor, const char* name);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -24,6 +28,9 @@ class MappedFile {
   void release_pages(std::span<const std::byte> part) const;
 
  private:
+  MappedFile() = default;
+  void map(int descriptor, std::size_t size);
+
   std::filesystem::path path_;
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;

@@ -11,6 +11,7 @@
 #include "checkpoint/safetensors.h"
 #include "support/as_ordinary_user.h"
 #include "support/expect_error.h"
+#include "support/fixture.h"
 #include "support/temp_dir.h"
 
 namespace pantograph {
@@ -19,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::AsOrdinaryUser;
 using test::expect_error;
+using test::fixture;
 using test::TempDir;
 using test::write_file;
 
@@ -112,12 +114,42 @@ TEST_F(CheckpointTest, APathWhereNothingIs) {
                [this] { open_checkpoint(dir_ / "none"); });
 }
 
-TEST_F(CheckpointTest, SingleFilesAreNotSupportedYet) {
-  for (const char* name : {"Wan2.2_VAE.pth", "wan2.2_vae.safetensors"}) {
-    write_file(dir_ / name, "x");
-    expect_error(ErrorKind::kUnsupported, {name, "expected a diffusers folder"},
-                 [&] { open_checkpoint(dir_ / name); });
-  }
+TEST_F(CheckpointTest, OneSafetensorsFile) {
+  write_tensors(dir_ / "vae.safetensors", {{"a", 'x'}, {"model.b", 'y'}});
+  const Checkpoint checkpoint = open_checkpoint(dir_ / "vae.safetensors");
+  EXPECT_STREQ(checkpoint.form, "safetensors file");
+  EXPECT_TRUE(checkpoint.config.is_null());
+  EXPECT_EQ(checkpoint.files, std::vector{dir_ / "vae.safetensors"});
+  EXPECT_EQ(value_of(checkpoint, "a"), 'x');
+  EXPECT_EQ(value_of(checkpoint, "model.b"), 'y');
+}
+
+TEST_F(CheckpointTest, AConfigInTheMetadata) {
+  SafetensorsWriter(dir_ / "x.safetensors", {}, {{"config", R"({"z_dim": 48})"}}).finish();
+  EXPECT_EQ(*open_checkpoint(dir_ / "x.safetensors").config.find("z_dim")->integer(), 48);
+  SafetensorsWriter(dir_ / "x.safetensors", {}, {{"config", "{"}}).finish();
+  expect_error(ErrorKind::kFormat, {"x.safetensors: the config in its metadata: not valid JSON"},
+               [&] { open_checkpoint(dir_ / "x.safetensors"); });
+}
+
+TEST_F(CheckpointTest, OneTorchFile) {
+  const Checkpoint plain = open_checkpoint(fixture("odd_native.pth"));
+  EXPECT_STREQ(plain.form, "torch file");
+  EXPECT_TRUE(plain.tensors.contains("decoder.conv1.weight"));
+  // What the file has beside the weights is left out.
+  const Checkpoint nested = open_checkpoint(fixture("odd_bf16.pt"));
+  EXPECT_TRUE(nested.tensors.contains("decoder.conv_in.weight"));
+  EXPECT_EQ(nested.tensors.size(), plain.tensors.size());
+}
+
+TEST_F(CheckpointTest, FilesThatAreNoCheckpoint) {
+  expect_error(ErrorKind::kUnsupported, {"clip.npy: a .npy file is one array", "diffusers folder"},
+               [] { open_checkpoint(fixture("latents/clip.npy")); });
+  expect_error(ErrorKind::kUnsupported, {"views.pt: the tensor \"s\" [1, 2, 2]", ".contiguous()"},
+               [] { open_checkpoint(fixture("torch/views.pt")); });
+  write_file(dir_ / "x.pth", "x");
+  expect_error(ErrorKind::kFormat, {"x.pth: 1 bytes are too few"},
+               [this] { open_checkpoint(dir_ / "x.pth"); });
 }
 
 TEST_F(CheckpointTest, WithoutConfigSaysWhatIsThere) {

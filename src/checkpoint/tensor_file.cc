@@ -1,0 +1,51 @@
+#include "checkpoint/tensor_file.h"
+
+#include <string_view>
+#include <utility>
+
+#include "checkpoint/npy.h"
+#include "checkpoint/safetensors.h"
+#include "checkpoint/torch_file.h"
+
+namespace pantograph {
+namespace {
+
+// A tar (before torch 0.4) has its magic at byte 257.
+bool is_torch(std::string_view bytes) {
+  return bytes.starts_with("PK\x03\x04") || bytes.starts_with("PK\x05\x06") ||
+         bytes.starts_with("\x80\x02") || (bytes.size() > 262 && bytes.substr(257, 5) == "ustar");
+}
+
+}  // namespace
+
+TensorFile read_tensor_file(std::shared_ptr<const MappedFile> file) {
+  const std::string where = file->path().string();
+  const std::span<const std::byte> bytes = file->bytes();
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  TensorFile result;
+  result.file = std::move(file);
+  if (text.starts_with("\x93NUMPY")) {
+    result.form = "npy";
+    result.tensors.emplace("array", parse_npy(bytes, where));
+  } else if (is_torch(text)) {
+    result.form = "torch";
+    result.tensors = parse_torch_file(bytes, where);
+  } else {
+    result.form = "safetensors";
+    SafetensorsHeader header =
+        parse_safetensors_header(bytes, static_cast<std::int64_t>(bytes.size()), where);
+    for (const auto& [name, entry] : header.tensors) {
+      const std::byte* const data = bytes.data() + header.data_begin + entry.begin;
+      result.tensors.emplace(
+          name, TensorView::dense(const_cast<std::byte*>(data), entry.dtype, entry.shape));
+    }
+    result.metadata = std::move(header.metadata);
+  }
+  return result;
+}
+
+TensorFile open_tensor_file(const std::filesystem::path& path) {
+  return read_tensor_file(std::make_shared<MappedFile>(path));
+}
+
+}  // namespace pantograph
