@@ -2,8 +2,9 @@
 
 #include <chrono>
 
-#include "checkpoint/checkpoint.h"
 #include "core/check.h"
+#include "models/wan_vae/checkpoint.h"
+#include "models/wan_vae/config.h"
 #include "models/wan_vae/session.h"
 
 namespace pantograph {
@@ -85,15 +86,14 @@ std::string listed(const std::vector<std::string>& problems) {
 }  // namespace
 
 Vae Vae::open(const std::filesystem::path& path, const ExecutionContext& /*context*/) {
-  const Checkpoint checkpoint = open_checkpoint(path);
+  const Checkpoint checkpoint = wan_vae::open_vae_checkpoint(path);
   auto impl = std::make_shared<Impl>();
-  impl->config =
-      wan_vae::parse_config(checkpoint.config, (checkpoint.path / "config.json").string());
+  impl->config = wan_vae::parse_config(checkpoint.config, wan_vae::config_place(checkpoint));
   const std::vector<std::string> problems = wan_vae::check_tensors(impl->config, checkpoint);
   if (!problems.empty()) {
     fail(ErrorKind::kFormat, checkpoint.path.string(), ": ", problems.size(),
          problems.size() == 1 ? " tensor does" : " tensors do",
-         " not fit config.json: ", listed(problems));
+         " not fit the config: ", listed(problems));
   }
   for (const auto& spec : wan_vae::decoder_tensors(impl->config)) {
     impl->parameters += checkpoint.tensors.at(spec.name).view.elements();
