@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bench/decode_bench.h"
+#include "pipeline/convert_job.h"
 #include "pipeline/decode_job.h"
 
 namespace pantograph::cli {
@@ -24,6 +25,8 @@ struct InspectCommand {
   std::filesystem::path path;
 };
 void inspect(const InspectCommand& command);
+
+void convert(const ConvertJob& job);
 
 struct MakeVaeCommand {
   std::filesystem::path folder;

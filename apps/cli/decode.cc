@@ -15,6 +15,7 @@ Json summary_json(const DecodeSummary& summary, const Device& device) {
   for (const DecodedVideo& video : summary.videos) {
     const DecodeStatistics& statistics = video.statistics;
     videos.push_back(Json(Json::Object{
+        {"latents", Json(video.latents.string())},
         {"output", Json(video.output.string())},
         {"frames", Json(video.shape.frames)},
         {"height", Json(video.shape.height)},
@@ -59,6 +60,17 @@ DecodeJob placed(const DecodeCommand& command) {
   return job;
 }
 
+void print_video(const DecodedVideo& video, bool piped) {
+  std::FILE* const stream = piped ? stderr : stdout;
+  std::fprintf(
+      stream, "%s: %lld frames of %lld x %lld in %.1f s\n",
+      piped ? "standard output" : video.output.c_str(), static_cast<long long>(video.shape.frames),
+      static_cast<long long>(video.shape.width), static_cast<long long>(video.shape.height),
+      video.statistics.prepare_seconds + video.statistics.decode_seconds +
+          video.statistics.write_seconds);
+  std::fflush(stream);  // before the next one's progress, or its error
+}
+
 }  // namespace
 
 void decode(const DecodeCommand& command) {
@@ -69,24 +81,15 @@ void decode(const DecodeCommand& command) {
   }
   const DecodeJob job = placed(command);
   if (command.dry_run) return dry_run(job);
-  DecodeSummary summary;
-  {
-    ProgressLine line;
-    summary = run_decode(job, [&](const Progress& progress) { line.update(progress); });
-  }
-  if (command.json) {
+  ProgressLine line;
+  const DecodeSummary summary = run_decode(
+      job, [&](const Progress& progress) { line.update(progress); },
+      [&](const DecodedVideo& video) {
+        line.end();
+        if (!command.json) print_video(video, piped);
+      });
+  if (command.json)
     std::printf("%s\n", summary_json(summary, job.decode.context.device).dump().c_str());
-    return;
-  }
-  for (const DecodedVideo& video : summary.videos) {
-    std::fprintf(piped ? stderr : stdout, "%s: %lld frames of %lld x %lld in %.1f s\n",
-                 piped ? "standard output" : video.output.c_str(),
-                 static_cast<long long>(video.shape.frames),
-                 static_cast<long long>(video.shape.width),
-                 static_cast<long long>(video.shape.height),
-                 video.statistics.prepare_seconds + video.statistics.decode_seconds +
-                     video.statistics.write_seconds);
-  }
 }
 
 }  // namespace pantograph::cli

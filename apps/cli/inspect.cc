@@ -1,11 +1,12 @@
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/safetensors.h"
+#include "checkpoint/tensor_file.h"
 #include "commands.h"
 #include "core/memory.h"
 #include "core/text.h"
+#include "models/wan_vae/checkpoint.h"
 #include "models/wan_vae/config.h"
 #include "pantograph/error.h"
 #include "pipeline/latent_statistics.h"
@@ -24,9 +25,9 @@ void print_problems(const std::vector<std::string>& problems) {
   for (const std::string& problem : problems) std::printf("  %s\n", problem.c_str());
 }
 
-// A folder: config.json and its weights, and whether this program can decode with them.
+// A VAE's weights and config, and whether this program can decode with them.
 void inspect_checkpoint(const std::filesystem::path& path) {
-  const Checkpoint checkpoint = open_checkpoint(path);
+  const Checkpoint checkpoint = wan_vae::open_vae_checkpoint(path);
   std::size_t bytes = 0;
   std::map<std::string, int> dtypes;
   for (const auto& [name, tensor] : checkpoint.tensors) {
@@ -39,8 +40,8 @@ void inspect_checkpoint(const std::filesystem::path& path) {
   std::string kind = "a checkpoint";
   try {
     const VaeConfig config =
-        wan_vae::parse_config(checkpoint.config, (checkpoint.path / "config.json").string());
-    kind = "a Wan2.2 VAE checkpoint (diffusers folder)";
+        wan_vae::parse_config(checkpoint.config, wan_vae::config_place(checkpoint));
+    kind = std::string("a Wan2.2 VAE checkpoint (") + checkpoint.form + ")";
     problems = wan_vae::check_tensors(config, checkpoint);
   } catch (const Error& error) {
     problems.emplace_back(error.what());
@@ -76,19 +77,26 @@ void inspect_latents(const LatentsFile& latents) {
   }
 }
 
+bool may_be_latents(const std::string& name, const TensorView& view) {
+  const bool shaped =
+      (view.rank == 4 && view.shape[0] == 48) || (view.rank == 5 && view.shape[1] == 48);
+  return shaped && !name.ends_with(".weight");
+}
+
 void inspect_file(const std::filesystem::path& path) {
-  const SafetensorsFile file = SafetensorsFile::open(path);
-  std::printf("%s: a safetensors file of %zu tensors\n", path.c_str(),
-              file.header().tensors.size());
-  for (const auto& [key, value] : file.header().metadata) {
+  const TensorFile file = open_tensor_file(path);
+  const bool vae = std::any_of(file.tensors.begin(), file.tensors.end(), [](const auto& tensor) {
+    return tensor.first.ends_with("decoder.conv_in.bias") ||
+           tensor.first.ends_with("decoder.conv1.bias");
+  });
+  if (vae) return inspect_checkpoint(path);
+  std::printf("%s: a %s file of %zu tensors\n", path.c_str(), file.form, file.tensors.size());
+  for (const auto& [key, value] : file.metadata) {
     std::printf("  metadata %s: %s\n", key.c_str(), value.c_str());
   }
-  for (const auto& [name, entry] : file.header().tensors) print_tensor(name, file.view(name));
-  // Latents are told by their shape; a file of weights has none that could be.
-  for (const auto& [name, entry] : file.header().tensors) {
-    const std::size_t rank = entry.shape.size();
-    const bool latents = (rank == 4 && entry.shape[0] == 48) || (rank == 5 && entry.shape[1] == 48);
-    if (latents && !name.ends_with(".weight")) inspect_latents(LatentsFile::open(path, name));
+  for (const auto& [name, view] : file.tensors) print_tensor(name, view);
+  for (const auto& [name, view] : file.tensors) {
+    if (may_be_latents(name, view)) inspect_latents(LatentsFile::open(path, name));
   }
 }
 

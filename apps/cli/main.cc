@@ -26,6 +26,10 @@ constexpr const char* kScaleMissing =
 
 const std::map<std::string, LatentScale> kScales = {{"raw", LatentScale::kRaw},
                                                     {"normalized", LatentScale::kNormalized}};
+const std::map<std::string, CheckpointForm> kForms = {
+    {"diffusers", CheckpointForm::kDiffusers},
+    {"native", CheckpointForm::kNative},
+    {"safetensors", CheckpointForm::kSafetensors}};
 const std::map<std::string, DType> kDTypes = {
     {"f32", DType::kF32}, {"bf16", DType::kBF16}, {"f16", DType::kF16}};
 
@@ -57,6 +61,7 @@ class CommandLine {
         "Every verb has a --help with an example.");
     add_decode();
     add_inspect();
+    add_convert();
     add_make();
     add_bench();
     add_info();
@@ -71,10 +76,11 @@ class CommandLine {
       if (error.get_exit_code() == 0) return app_.exit(error);  // --help, --version
       if (app_.get_subcommands().empty()) {
         const std::string verb = argc > 1 && argv[1][0] != '-' ? argv[1] : "";
-        return report("invalid_argument",
-                      (verb.empty() ? "a verb is needed" : "'" + verb + "' is no verb") +
-                          "; expected decode, inspect, make, bench or info (see pantograph --help)",
-                      kUsageError);
+        return report(
+            "invalid_argument",
+            (verb.empty() ? "a verb is needed" : "'" + verb + "' is no verb") +
+                "; expected decode, inspect, convert, make, bench or info (see pantograph --help)",
+            kUsageError);
       }
       return report("invalid_argument", error.what(), kUsageError);
     } catch (const Error& error) {
@@ -100,16 +106,20 @@ class CommandLine {
   void add_decode() {
     CLI::App* verb = app_.add_subcommand("decode", "Turn latents into a video");
     DecodeJob& job = decode_.job;
-    verb->add_option("--vae", job.vae, "The VAE: a diffusers folder with config.json")->required();
+    verb->add_option("--vae", job.vae,
+                     "The VAE: a diffusers folder, a .safetensors file or Wan2.2_VAE.pth")
+        ->required();
     verb->add_option("--latents", job.latents,
-                     "A safetensors file with latents [48, T, h, w] or [B, 48, T, h, w]")
+                     "Files of latents [48, T, h, w] or [B, 48, T, h, w]: .safetensors, .npy, .pt, "
+                     "ComfyUI's .latent; folders and patterns of them; - for standard input")
         ->required();
     verb->add_option("--tensor", job.tensor, "The tensor's name, where the file holds several");
     CLI::Option* scale = add_choice(verb, "--latent-scale", job.decode.scale, kScales,
                                     "What the numbers are: raw or normalized; no default");
     verb->add_option("-o,--output", job.output,
                      "FILE.mp4, FILE.safetensors, a folder for PNG frames, or - for YUV4MPEG2 on "
-                     "standard output")
+                     "standard output; for several files of latents a folder that gets a STEM.mp4 "
+                     "of each, or a name with {} where the STEM goes")
         ->required();
     verb->add_option("--fps", job.video.frames_per_second, "Frames a second")
         ->capture_default_str();
@@ -135,7 +145,8 @@ class CommandLine {
         "Examples:\n"
         "  pantograph decode --vae vae --latents clip.safetensors --latent-scale raw -o clip.mp4\n"
         "  pantograph decode --vae vae --latents clip.safetensors --latent-scale raw -o - | ffplay "
-        "-");
+        "-\n"
+        "  pantograph decode --vae vae --latents 'run/*.latent' --latent-scale raw -o clips/");
     verb->callback([this, scale] {
       action_ = [this, scale] {
         if (scale->count() == 0) throw Error(ErrorKind::kInvalidArgument, kScaleMissing);
@@ -148,9 +159,31 @@ class CommandLine {
   void add_inspect() {
     CLI::App* verb =
         app_.add_subcommand("inspect", "Tell what a checkpoint or a file of latents holds");
-    verb->add_option("path", inspect_.path, "A safetensors file or a diffusers folder")->required();
+    verb->add_option("path", inspect_.path,
+                     "A checkpoint (a diffusers folder or one file) or a file of latents")
+        ->required();
     verb->footer("Example:\n  pantograph inspect clip.safetensors");
     verb->callback([this] { action_ = [this] { inspect(inspect_); }; });
+  }
+
+  void add_convert() {
+    CLI::App* verb =
+        app_.add_subcommand("convert", "Write a VAE checkpoint in another form, and compare it");
+    verb->add_option("input", convert_.input,
+                     "A diffusers folder, a .safetensors file or Wan2.2_VAE.pth")
+        ->required();
+    verb->add_option("output", convert_.output, "The folder or file to write")->required();
+    add_choice(verb, "--form", convert_.form, kForms,
+               "a diffusers folder, or one safetensors file with diffusers' names or Wan's native "
+               "ones, as ComfyUI takes it")
+        ->required();
+    CLI::Option* dtype =
+        add_choice(verb, "--dtype", dtype_, kDTypes, "f32, bf16 or f16 (default: as they are)");
+    verb->footer("Example:\n  pantograph convert Wan2.2_VAE.pth vae --form diffusers --dtype bf16");
+    verb->callback([this, dtype] {
+      if (dtype->count() > 0) convert_.dtype = dtype_;
+      action_ = [this] { convert(convert_); };
+    });
   }
 
   void add_make() {
@@ -229,6 +262,8 @@ class CommandLine {
   CLI::App app_{"Decodes Wan2.2 VAE latents to video.", "pantograph"};
   DecodeCommand decode_;
   InspectCommand inspect_;
+  ConvertJob convert_;
+  DType dtype_ = DType::kF32;  // of a conversion, where given
   MakeVaeCommand make_vae_;
   MakeLatentsCommand make_latents_;
   BenchDecodeCommand bench_decode_;

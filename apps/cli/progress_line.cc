@@ -39,8 +39,9 @@ std::string progress_text(const Progress& progress) {
 
 ProgressLine::ProgressLine() : terminal_(isatty(STDERR_FILENO) == 1) {}
 
-ProgressLine::~ProgressLine() {
+void ProgressLine::end() {
   if (drawn_) std::fputc('\n', stderr);
+  drawn_ = false;
 }
 
 void ProgressLine::update(const Progress& progress) {

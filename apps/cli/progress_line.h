@@ -15,10 +15,11 @@ std::string progress_text(const Progress& progress);
 class ProgressLine {
  public:
   ProgressLine();
-  ~ProgressLine();  // ends the line
+  ~ProgressLine() { end(); }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
   void update(const Progress& progress);
+  void end();  // what is printed next begins on a line of its own
 
  private:
   bool terminal_;

@@ -1,9 +1,9 @@
 #include "pipeline/decode_job.h"
 
 #include <chrono>
-#include <system_error>
 
 #include "core/check.h"
+#include "pipeline/clip_files.h"
 #include "pipeline/latents_file.h"
 
 namespace pantograph {
@@ -15,14 +15,38 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-void refuse_overwriting(const DecodeJob& job, const std::filesystem::path& output) {
-  std::error_code ignored;
-  for (const auto& input : {job.latents, job.vae}) {
-    if (std::filesystem::equivalent(output, input, ignored)) {
-      fail(ErrorKind::kInvalidArgument, output.string(),
-           " is an input of this decode; choose another output");
+// One clip and where its video goes.
+struct Task {
+  TensorView clip;
+  DecodedVideo video;
+};
+
+// A job's latents, opened, and what has to be done with them.
+struct Work {
+  std::vector<LatentsFile> files;  // keep the clips' memory
+  std::vector<Task> tasks;
+};
+
+Work open_latents(const DecodeJob& job) {
+  const std::vector<std::filesystem::path> paths = find_latents(job.latents);
+  const std::vector<std::filesystem::path> outputs = name_outputs(job.output, job.latents, paths);
+  std::vector<std::filesystem::path> inputs = paths;
+  inputs.push_back(job.vae);
+  Work work;
+  for (std::size_t f = 0; f < paths.size(); ++f) {
+    work.files.push_back(LatentsFile::open(paths[f], job.tensor));
+    const std::vector<TensorView>& clips = work.files.back().clips();
+    if (job.output == "-" && clips.size() > 1) {
+      fail(ErrorKind::kInvalidArgument, paths[f].string(), " holds ", clips.size(),
+           " videos, and standard output takes one; name a file");
+    }
+    for (std::size_t i = 0; i < clips.size(); ++i) {
+      const auto output = numbered_output(outputs[f], i, clips.size());
+      refuse_overwriting(output, inputs);
+      work.tasks.push_back({clips[i], {.latents = paths[f], .output = output}});
     }
   }
+  return work;
 }
 
 VideoShape shape_of(const TensorView& clip, const VaeConfig& config) {
@@ -42,42 +66,32 @@ std::filesystem::path numbered_output(const std::filesystem::path& output, std::
   return output.parent_path() / name;
 }
 
-DecodeSummary run_decode(const DecodeJob& job, const ProgressCallback& progress) {
+DecodeSummary run_decode(const DecodeJob& job, const ProgressCallback& progress,
+                         const FinishedCallback& finished) {
   DecodeSummary summary;
   const Clock::time_point begin = Clock::now();
-  const LatentsFile latents = LatentsFile::open(job.latents, job.tensor);
-  const std::size_t count = latents.clips().size();
-  if (job.output == "-" && count > 1) {
-    fail(ErrorKind::kInvalidArgument, job.latents.string(), " holds ", count,
-         " videos, and standard output takes one; name a file");
-  }
+  Work work = open_latents(job);
   const Vae vae = Vae::open(job.vae, job.decode.context);
   summary.open_seconds = seconds_since(begin);
 
-  for (std::size_t i = 0; i < count; ++i) {
-    summary.videos.push_back({.output = numbered_output(job.output, i, count)});
-    refuse_overwriting(job, summary.videos.back().output);
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    const TensorView& clip = latents.clips()[i];
-    DecodedVideo& video = summary.videos[i];
+  for (auto& [clip, video] : work.tasks) {
     video.shape = shape_of(clip, vae.config());
     const auto writer = open_video_writer(video.output, video.shape, job.video);
     video.statistics = vae.decode(clip, *writer, job.decode, progress);
     writer->finish();
+    if (finished) finished(video);
+    summary.videos.push_back(video);
   }
   summary.total_seconds = seconds_since(begin);
   return summary;
 }
 
 std::vector<PlannedVideo> plan_decode(const DecodeJob& job) {
-  const LatentsFile latents = LatentsFile::open(job.latents, job.tensor);
+  const Work work = open_latents(job);
   const Vae vae = Vae::open(job.vae, job.decode.context);
-  const std::size_t count = latents.clips().size();
   std::vector<PlannedVideo> videos;
-  for (std::size_t i = 0; i < count; ++i) {
-    const TensorView& clip = latents.clips()[i];
-    videos.push_back({numbered_output(job.output, i, count), shape_of(clip, vae.config()),
+  for (const auto& [clip, video] : work.tasks) {
+    videos.push_back({video.output, shape_of(clip, vae.config()),
                       vae.plan(clip.shape[2], clip.shape[3], job.decode)});
   }
   return videos;

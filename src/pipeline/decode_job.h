@@ -1,4 +1,4 @@
-// From a checkpoint and a file of latents to video files: what `pantograph decode` does.
+// From a checkpoint and files of latents to video files: what `pantograph decode` does.
 #pragma once
 
 #include <filesystem>
@@ -14,14 +14,15 @@ namespace pantograph {
 
 struct DecodeJob {
   std::filesystem::path vae;
-  std::filesystem::path latents;
+  std::vector<std::filesystem::path> latents;  // see find_latents
   std::optional<std::string> tensor;
-  std::filesystem::path output;  // see open_video_writer
+  std::filesystem::path output;  // see name_outputs and open_video_writer
   VideoOptions video;
   DecodeOptions decode;
 };
 
 struct DecodedVideo {
+  std::filesystem::path latents;
   std::filesystem::path output;
   VideoShape shape{};
   DecodeStatistics statistics{};
@@ -44,9 +45,12 @@ struct PlannedVideo {
 std::filesystem::path numbered_output(const std::filesystem::path& output, std::size_t index,
                                       std::size_t count);
 
-// Everything that can be wrong with the request is said before the first pass. Videos that are
-// finished when a later one fails stay; of the failing one nothing does.
-DecodeSummary run_decode(const DecodeJob& job, const ProgressCallback& progress);
+using FinishedCallback = std::function<void(const DecodedVideo&)>;
+
+// Opens the model once. Everything that can be wrong with the request is said before the first
+// pass. Videos that are finished when a later one fails stay; of the failing one nothing does.
+DecodeSummary run_decode(const DecodeJob& job, const ProgressCallback& progress,
+                         const FinishedCallback& finished = {});
 
 // What run_decode would take, without decoding or writing.
 std::vector<PlannedVideo> plan_decode(const DecodeJob& job);

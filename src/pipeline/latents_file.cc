@@ -1,40 +1,57 @@
 #include "pipeline/latents_file.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+
 #include "core/check.h"
 #include "core/text.h"
 
 namespace pantograph {
 namespace {
 
-bool may_be_latents(const TensorEntry& entry) {
-  return (entry.shape.size() == 4 || entry.shape.size() == 5) &&
-         (entry.dtype == DType::kF32 || entry.dtype == DType::kBF16 || entry.dtype == DType::kF16);
+constexpr const char* kComfyTensor = "latent_tensor";
+constexpr const char* kComfyMarker = "latent_format_version_0";
+
+bool may_be_latents(const TensorView& view) {
+  return (view.rank == 4 || view.rank == 5) &&
+         (view.dtype == DType::kF32 || view.dtype == DType::kBF16 || view.dtype == DType::kF16);
 }
 
-std::string contents(const SafetensorsHeader& header) {
+std::string contents(const TensorFile& file) {
   std::string text;
-  for (const auto& [name, entry] : header.tensors) {
-    text += join(text.empty() ? "" : ", ", name, " ", to_string(entry.dtype), " ",
-                 shape_text(entry.shape));
+  for (const auto& [name, view] : file.tensors) {
+    text += join(text.empty() ? "" : ", ", name, " ", to_string(view.dtype), " ",
+                 shape_text(view.sizes()));
   }
   return text.empty() ? "no tensors" : text;
 }
 
-std::string choose(const SafetensorsFile& file, const std::optional<std::string>& name) {
-  const SafetensorsHeader& header = file.header();
-  const std::string where = file.path().string();
+std::string choose(const TensorFile& file, const std::string& where,
+                   const std::optional<std::string>& name) {
   if (name) {
-    if (header.tensors.contains(*name)) return *name;
-    fail(ErrorKind::kNotFound, where, ": no tensor \"", *name, "\"; it holds ", contents(header));
+    if (file.tensors.contains(*name)) return *name;
+    fail(ErrorKind::kNotFound, where, ": no tensor \"", *name, "\"; it holds ", contents(file));
   }
-  const auto named = header.tensors.find("latents");
-  if (named != header.tensors.end() && may_be_latents(named->second)) return named->first;
+  for (const char* usual : {"latents", kComfyTensor}) {
+    const auto found = file.tensors.find(usual);
+    if (found == file.tensors.end() || !may_be_latents(found->second)) continue;
+    // ComfyUI takes a file without the marker for one of its first format, and so divides by the
+    // 0.18215 of Stable Diffusion's VAE. None of Wan2.2's is that old.
+    if (usual == std::string_view(kComfyTensor) && !file.tensors.contains(kComfyMarker)) {
+      fail(ErrorKind::kUnsupported, where, ": \"", kComfyTensor, "\" without \"", kComfyMarker,
+           "\", so in ComfyUI's first format, scaled by 0.18215; where its numbers are not, say so "
+           "with --tensor ",
+           kComfyTensor);
+    }
+    return found->first;
+  }
   std::string chosen;
-  for (const auto& [candidate, entry] : header.tensors) {
-    if (!may_be_latents(entry)) continue;
+  for (const auto& [candidate, view] : file.tensors) {
+    if (!may_be_latents(view)) continue;
     if (!chosen.empty()) {
       fail(ErrorKind::kInvalidArgument, where, ": several tensors may be the latents (",
-           contents(header), "); name one with --tensor");
+           contents(file), "); name one with --tensor");
     }
     chosen = candidate;
   }
@@ -42,35 +59,43 @@ std::string choose(const SafetensorsFile& file, const std::optional<std::string>
     fail(ErrorKind::kNotFound, where,
          ": no tensor could be latents [C, T, h, w] or [B, C, T, h, w] of "
          "f32, bf16 or f16; it holds ",
-         contents(header));
+         contents(file));
   }
   return chosen;
+}
+
+// Entry `index` of the first dimension, without that dimension.
+TensorView entry_of(const TensorView& batch, std::int64_t index) {
+  TensorView entry = batch.slice(0, index, 1);
+  std::copy(entry.shape.begin() + 1, entry.shape.end(), entry.shape.begin());
+  std::copy(entry.strides.begin() + 1, entry.strides.end(), entry.strides.begin());
+  --entry.rank;
+  return entry;
 }
 
 }  // namespace
 
 LatentsFile LatentsFile::open(const std::filesystem::path& path,
                               const std::optional<std::string>& name) {
-  LatentsFile latents(SafetensorsFile::open(path));
-  latents.tensor_ = choose(latents.file_, name);
-  const TensorView whole = latents.file_.view(latents.tensor_);
-  if (!may_be_latents(latents.file_.header().tensors.at(latents.tensor_))) {
-    fail(ErrorKind::kInvalidArgument, path.string(), ": \"", latents.tensor_, "\" is ",
+  const bool piped = path == kStandardInput;
+  const std::string where = piped ? "standard input" : path.string();
+  LatentsFile latents(piped ? read_tensor_file(MappedFile::from_stream(STDIN_FILENO, where.c_str()))
+                            : open_tensor_file(path));
+  latents.tensor_ = choose(latents.file_, where, name);
+  const TensorView& whole = latents.file_.tensors.at(latents.tensor_);
+  if (!may_be_latents(whole)) {
+    fail(ErrorKind::kInvalidArgument, where, ": \"", latents.tensor_, "\" is ",
          to_string(whole.dtype), " ", shape_text(whole.sizes()),
          "; latents are [C, T, h, w] or [B, C, T, h, w] of f32, bf16 or f16");
+  }
+  if (whole.elements() == 0) {
+    fail(ErrorKind::kInvalidArgument, where, ": \"", latents.tensor_,
+         "\" is empty: ", shape_text(whole.sizes()));
   }
   if (whole.rank == 4) {
     latents.clips_.push_back(whole);
   } else {
-    for (std::int64_t b = 0; b < whole.shape[0]; ++b) {
-      const TensorView clip = whole.slice(0, b, 1);
-      latents.clips_.push_back(
-          TensorView::dense(clip.data, clip.dtype, clip.sizes().subspan(1), clip.device));
-    }
-  }
-  if (whole.elements() == 0) {
-    fail(ErrorKind::kInvalidArgument, path.string(), ": \"", latents.tensor_,
-         "\" is empty: ", shape_text(whole.sizes()));
+    for (std::int64_t b = 0; b < whole.shape[0]; ++b) latents.clips_.push_back(entry_of(whole, b));
   }
   return latents;
 }
