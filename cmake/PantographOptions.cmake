@@ -16,6 +16,9 @@ if(PANTOGRAPH_SANITIZE)
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined;-fno-sanitize-recover=undefined;-fno-omit-frame-pointer>)
   target_link_options(pantograph_options INTERFACE -fsanitize=address,undefined)
 endif()
+if(PANTOGRAPH_FUZZ)
+  target_compile_options(pantograph_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 # pantograph_library(core SOURCES a.cc ... LINKS pantograph_other ... PRIVATE dnnl ...)
 # One static library for a folder of src/. It may link only folders below it: that is how the
