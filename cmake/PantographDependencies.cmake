@@ -7,9 +7,14 @@ if(PANTOGRAPH_VAE)
   find_package(nlohmann_json REQUIRED)            # src/checkpoint/json.cc
   find_package(spdlog REQUIRED)                   # src/core/log.cc
   find_package(CLI11 REQUIRED)                    # apps/cli
-  find_package(PkgConfig)                         # finds FFmpeg, which may be absent
+  find_package(PkgConfig)                         # finds FFmpeg, PCRE2 and utf8proc
   if(PKG_CONFIG_FOUND)
     pkg_check_modules(FFMPEG IMPORTED_TARGET libavformat libavcodec libswscale libavutil)
+    pkg_check_modules(PCRE2 IMPORTED_TARGET libpcre2-8)      # the tokenizer's regular expressions
+    pkg_check_modules(UTF8PROC IMPORTED_TARGET libutf8proc)  # and its Unicode normalisation
+  endif()
+  if(NOT PCRE2_FOUND OR NOT UTF8PROC_FOUND)
+    message(STATUS "PCRE2 or utf8proc is missing: no text encoder (libpcre2-dev, libutf8proc-dev)")
   endif()
 endif()
 if(PANTOGRAPH_TESTS)

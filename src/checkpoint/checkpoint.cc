@@ -174,7 +174,7 @@ void open_single_file(Checkpoint& checkpoint) {
 Checkpoint open_checkpoint(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::unknown) {
+  if (error && status.type() != fs::file_type::not_found) {
     fail(ErrorKind::kIo, path.string(), ": cannot be reached: ", error.message());
   }
   if (!fs::exists(status)) {

@@ -18,18 +18,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Of `path`, which is `target` or its folder. Throws where it cannot be reached.
+fs::file_status status_of(const fs::path& path, const fs::path& target) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (error && status.type() != fs::file_type::not_found) {
+    fail(ErrorKind::kIo, "the output ", target.string(), " cannot be reached: ", error.message());
+  }
+  return status;
+}
+
 // Where output to `target` really goes; throws where it cannot go there.
 fs::path resolve(const fs::path& target) {
-  std::error_code error;
-  const fs::file_status status = fs::status(target, error);
+  const fs::file_status status = status_of(target, target);
   if (fs::exists(status)) {
-    if (status.type() == fs::file_type::unknown) {
-      fail(ErrorKind::kIo, "the output ", target.string(), " cannot be reached: ", error.message());
-    }
     if (!fs::is_regular_file(status) && !fs::is_directory(status)) {
       fail(ErrorKind::kInvalidArgument, "the output ", target.string(),
            " is a device or a pipe; expected a file or a folder");
     }
+    std::error_code error;
     fs::path resolved = fs::canonical(target, error);
     if (error) {
       fail(ErrorKind::kIo, "the output ", target.string(), " cannot be reached: ", error.message());
@@ -69,8 +76,7 @@ TemporaryOutput::TemporaryOutput(fs::path target) : target_(std::move(target)) {
          "\" has no file name; expected one");
   }
   const fs::path parent = parent_of(resolved_);
-  std::error_code error;
-  const fs::file_status status = fs::status(parent, error);
+  const fs::file_status status = status_of(parent, target_);
   if (!fs::exists(status)) {
     fail(ErrorKind::kNotFound, "the folder ", parent.string(), " of the output ", target_.string(),
          " does not exist; create it first");
@@ -80,6 +86,7 @@ TemporaryOutput::TemporaryOutput(fs::path target) : target_(std::move(target)) {
          " is not a folder");
   }
   require_writable(parent, target_);
+  std::error_code error;
   if (fs::is_directory(resolved_, error)) require_writable(resolved_, target_);
 
   static std::atomic<unsigned> counter{0};

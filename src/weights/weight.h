@@ -4,12 +4,21 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
 #include "pantograph/tensor_view.h"
 
 namespace pantograph {
+
+// scale * B A, what a LoRA adds to a weight [out, in].
+struct LowRankUpdate {
+  std::int64_t rank = 0;
+  double scale = 1;
+  std::vector<float> a;  // [rank, in]
+  std::vector<float> b;  // [out, rank]
+};
 
 class Weight {
  public:
@@ -21,6 +30,10 @@ class Weight {
   [[nodiscard]] std::span<const std::int64_t> shape() const { return view_.sizes(); }
   [[nodiscard]] std::int64_t elements() const { return view_.elements(); }
 
+  // Merged wherever the values are read from now on; its sizes fit. Dimensions after the first
+  // count as `in`.
+  void add(std::shared_ptr<const LowRankUpdate> update) { updates_.push_back(std::move(update)); }
+
   [[nodiscard]] std::vector<float> to_f32() const;
 
   // The values have been packed elsewhere: lets the system take back the file's pages.
@@ -30,6 +43,7 @@ class Weight {
   TensorView view_;
   std::shared_ptr<const MappedFile> file_;
   std::shared_ptr<std::vector<float>> values_;
+  std::vector<std::shared_ptr<const LowRankUpdate>> updates_;
 };
 
 }  // namespace pantograph

@@ -47,6 +47,18 @@ dnnl::matmul::primitive_desc matmul(const dnnl::memory::desc& source,
 #endif
 }
 
+dnnl::matmul::primitive_desc matmul(const dnnl::memory::desc& source,
+                                    const dnnl::memory::desc& weights,
+                                    const dnnl::memory::desc& bias,
+                                    const dnnl::memory::desc& target,
+                                    const dnnl::primitive_attr& attributes) {
+#if DNNL_VERSION_MAJOR >= 3
+  return {cpu_engine(), source, weights, bias, target, attributes};
+#else
+  return {dnnl::matmul::desc(source, weights, bias, target), attributes, cpu_engine()};
+#endif
+}
+
 const char* version() {
   static const std::string text = [] {
     const dnnl_version_t* v = dnnl_version();

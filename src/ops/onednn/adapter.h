@@ -23,6 +23,11 @@ dnnl::matmul::primitive_desc matmul(const dnnl::memory::desc& source,
                                     const dnnl::memory::desc& weights,
                                     const dnnl::memory::desc& target,
                                     const dnnl::primitive_attr& attributes);
+dnnl::matmul::primitive_desc matmul(const dnnl::memory::desc& source,
+                                    const dnnl::memory::desc& weights,
+                                    const dnnl::memory::desc& bias,
+                                    const dnnl::memory::desc& target,
+                                    const dnnl::primitive_attr& attributes);
 
 // "oneDNN 2.6.3"
 const char* version();
