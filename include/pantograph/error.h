@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "pantograph/export.h"
+
 namespace pantograph {
 
 enum class ErrorKind {
@@ -19,9 +21,9 @@ enum class ErrorKind {
 };
 
 // Short lower-case name of a kind, as the JSON summaries print it ("invalid_argument").
-const char* to_string(ErrorKind kind);
+PANTOGRAPH_EXPORT const char* to_string(ErrorKind kind);
 
-class Error : public std::runtime_error {
+class PANTOGRAPH_EXPORT Error : public std::runtime_error {
  public:
   // `message` is one line: what was found, what was expected, what to do about it.
   Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}

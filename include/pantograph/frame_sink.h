@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "pantograph/export.h"
 #include "pantograph/tensor_view.h"
 
 namespace pantograph {
@@ -19,7 +20,7 @@ struct FrameFormat {
   Device device{};
 };
 
-class FrameSink {
+class PANTOGRAPH_EXPORT FrameSink {
  public:
   FrameSink() = default;
   FrameSink(const FrameSink&) = delete;

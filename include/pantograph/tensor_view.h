@@ -7,13 +7,15 @@
 #include <initializer_list>
 #include <span>
 
+#include "pantograph/export.h"
+
 namespace pantograph {
 
 // Element types that files hold. Arithmetic is done in f32, bf16 and f16 only.
 enum class DType : std::uint8_t { kF32, kBF16, kF16, kF64, kI64, kI32, kI16, kI8, kU8, kBool };
 
-std::size_t size_of(DType dtype);    // bytes of one element
-const char* to_string(DType dtype);  // "f32", "bf16", ...
+PANTOGRAPH_EXPORT std::size_t size_of(DType dtype);    // bytes of one element
+PANTOGRAPH_EXPORT const char* to_string(DType dtype);  // "f32", "bf16", ...
 
 enum class DeviceKind : std::uint8_t { kCpu, kCuda };
 
@@ -23,7 +25,7 @@ struct Device {
   friend bool operator==(const Device&, const Device&) = default;
 };
 
-struct TensorView {
+struct PANTOGRAPH_EXPORT TensorView {
   static constexpr int kMaxRank = 8;
 
   void* data = nullptr;  // never written through where a function takes the view as its input

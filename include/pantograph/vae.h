@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pantograph/execution_context.h"
+#include "pantograph/export.h"
 #include "pantograph/frame_sink.h"
 #include "pantograph/tensor_view.h"
 
@@ -21,8 +22,9 @@ enum class LatentScale {
 };
 
 // config.json of a Wan2.2-family AutoencoderKLWan, as far as decoding depends on it.
-struct VaeConfig {
+struct PANTOGRAPH_EXPORT VaeConfig {
   std::int64_t latent_channels = 0;               // z_dim
+  std::int64_t encoder_base_channels = 0;         // base_dim
   std::int64_t decoder_base_channels = 0;         // decoder_base_dim
   std::vector<std::int64_t> channel_multipliers;  // dim_mult, from high to low resolution
   std::int64_t residual_blocks = 0;       // num_res_blocks; the decoder has one more a level
@@ -83,7 +85,7 @@ struct DecodeOptions {
 // One clip being decoded. Holds the causal history of that clip and nothing else does: sessions on
 // one Vae, in one thread or several, never see each other. A session is used by one thread at a
 // time.
-class DecodeSession {
+class PANTOGRAPH_EXPORT DecodeSession {
  public:
   DecodeSession(DecodeSession&&) noexcept;
   DecodeSession& operator=(DecodeSession&&) noexcept;
@@ -106,7 +108,38 @@ class DecodeSession {
   std::unique_ptr<Impl> impl_;
 };
 
-class Vae {
+struct EncodeOptions {
+  LatentScale scale = LatentScale::kRaw;  // of the latents that come out
+  std::size_t memory_limit = 0;           // as in DecodeOptions
+  ExecutionContext context{};
+  CancelToken cancel{};
+};
+
+// Receives latents [C, m, h, w], f32 on the CPU, dense; valid during the call only.
+using LatentCallback = std::function<void(const TensorView& latents)>;
+
+// One clip being encoded to the mean of its latents, causally: the first frame alone, then four at
+// a time. Used by one thread at a time.
+class PANTOGRAPH_EXPORT EncodeSession {
+ public:
+  EncodeSession(EncodeSession&&) noexcept;
+  EncodeSession& operator=(EncodeSession&&) noexcept;
+  ~EncodeSession();
+
+  // Takes the next frames [n, H, W, 3], f32, RGB in [-1, 1], dense, on the CPU, any number at a
+  // time; every latent frame they complete goes to `receive`. After an Error the session is spent.
+  void push(const TensorView& frames, const LatentCallback& receive);
+  // Throws Error(kInvalidArgument) where frames are left over, naming the counts that are none.
+  void finish() const;
+
+ private:
+  friend class Vae;
+  struct Impl;
+  explicit EncodeSession(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+class PANTOGRAPH_EXPORT Vae {
  public:
   // Opens a diffusers folder (config.json and one or more safetensors files). Every problem of the
   // weights is found here: missing, unexpected and mis-shaped tensors are listed together.
@@ -129,6 +162,11 @@ class Vae {
   DecodeStatistics decode(const TensorView& latents, FrameSink& sink,
                           const DecodeOptions& options = {},
                           const ProgressCallback& progress = {}) const;
+
+  // A session for frames of height x width pixels, multiples of the spatial factor. Throws Error:
+  // kNotFound where the checkpoint has no encoder, kOutOfMemory, kInvalidArgument.
+  [[nodiscard]] EncodeSession encode_session(std::int64_t height, std::int64_t width,
+                                             const EncodeOptions& options = {}) const;
 
  private:
   struct Impl;

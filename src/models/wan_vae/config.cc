@@ -213,6 +213,39 @@ void add_residual_block(std::vector<TensorSpec>& tensors, const std::string& nam
   if (in != out) add_convolution(tensors, name + ".conv_shortcut", out, in, {1, 1, 1});
 }
 
+void add_mid_block(std::vector<TensorSpec>& tensors, const std::string& name,
+                   std::int64_t channels) {
+  add_residual_block(tensors, name + ".resnets.0", channels, channels);
+  tensors.push_back({name + ".attentions.0.norm.gamma", {channels, 1, 1}});
+  add_convolution(tensors, name + ".attentions.0.to_qkv", 3 * channels, channels, {1, 1});
+  add_convolution(tensors, name + ".attentions.0.proj", channels, channels, {1, 1});
+  add_residual_block(tensors, name + ".resnets.1", channels, channels);
+}
+
+// What is wrong with the tensors of these specifications.
+std::vector<std::string> problems_of(const std::vector<TensorSpec>& specs,
+                                     const Checkpoint& checkpoint) {
+  std::vector<std::string> problems;
+  for (const TensorSpec& spec : specs) {
+    const auto found = checkpoint.tensors.find(spec.name);
+    if (found == checkpoint.tensors.end()) {
+      problems.push_back(spec.name + " is missing");
+      continue;
+    }
+    const TensorView& view = found->second.view;
+    if (!std::equal(spec.shape.begin(), spec.shape.end(), view.sizes().begin(),
+                    view.sizes().end())) {
+      problems.push_back(spec.name + " has the shape " + shape_text(view.sizes()) + ", expected " +
+                         shape_text(spec.shape));
+    } else if (view.dtype != DType::kF32 && view.dtype != DType::kBF16 &&
+               view.dtype != DType::kF16) {
+      problems.push_back(spec.name + " is " + to_string(view.dtype) +
+                         ", expected f32, bf16 or f16");
+    }
+  }
+  return problems;
+}
+
 }  // namespace
 
 VaeConfig parse_config(const Json& json, const std::string& where) {
@@ -221,6 +254,9 @@ VaeConfig parse_config(const Json& json, const std::string& where) {
   refuse_other_models(json, read);
   VaeConfig config;
   config.latent_channels = read.integer("z_dim", kMostChannels);
+  if (json.find("base_dim") != nullptr) {  // the decode does not need it
+    config.encoder_base_channels = read.integer("base_dim", kMostChannels);
+  }
   config.decoder_base_channels = read.integer("decoder_base_dim", kMostChannels);
   config.channel_multipliers =
       read.integers("dim_mult", kMostChannels / config.decoder_base_channels);
@@ -250,6 +286,22 @@ std::vector<Level> decoder_levels(const VaeConfig& config) {
   return levels;
 }
 
+std::vector<DownLevel> encoder_levels(const VaeConfig& config) {
+  std::vector<DownLevel> levels;
+  const std::size_t count = config.channel_multipliers.size();
+  std::int64_t in = config.encoder_base_channels;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t out = config.encoder_base_channels * config.channel_multipliers[i];
+    const bool downsample = i + 1 < count;
+    levels.push_back({.in_channels = in,
+                      .out_channels = out,
+                      .downsample = downsample,
+                      .temporal_downsample = downsample && config.temporal_downsample[i]});
+    in = out;
+  }
+  return levels;
+}
+
 std::vector<TensorSpec> decoder_tensors(const VaeConfig& config) {
   std::vector<TensorSpec> tensors;
   const std::int64_t latent = config.latent_channels;
@@ -257,11 +309,7 @@ std::vector<TensorSpec> decoder_tensors(const VaeConfig& config) {
   const std::int64_t wide = levels.front().in_channels;
   add_convolution(tensors, "post_quant_conv", latent, latent, {1, 1, 1});
   add_convolution(tensors, "decoder.conv_in", wide, latent, {3, 3, 3});
-  add_residual_block(tensors, "decoder.mid_block.resnets.0", wide, wide);
-  tensors.push_back({"decoder.mid_block.attentions.0.norm.gamma", {wide, 1, 1}});
-  add_convolution(tensors, "decoder.mid_block.attentions.0.to_qkv", 3 * wide, wide, {1, 1});
-  add_convolution(tensors, "decoder.mid_block.attentions.0.proj", wide, wide, {1, 1});
-  add_residual_block(tensors, "decoder.mid_block.resnets.1", wide, wide);
+  add_mid_block(tensors, "decoder.mid_block", wide);
   for (std::size_t i = 0; i < levels.size(); ++i) {
     const std::string block = "decoder.up_blocks." + std::to_string(i);
     for (std::int64_t j = 0; j <= config.residual_blocks; ++j) {
@@ -283,27 +331,39 @@ std::vector<TensorSpec> decoder_tensors(const VaeConfig& config) {
   return tensors;
 }
 
-std::vector<std::string> check_tensors(const VaeConfig& config, const Checkpoint& checkpoint) {
-  std::vector<std::string> problems;
-  std::set<std::string> expected;
-  for (const TensorSpec& spec : decoder_tensors(config)) {
-    expected.insert(spec.name);
-    const auto found = checkpoint.tensors.find(spec.name);
-    if (found == checkpoint.tensors.end()) {
-      problems.push_back(spec.name + " is missing");
-      continue;
+std::vector<TensorSpec> encoder_tensors(const VaeConfig& config) {
+  std::vector<TensorSpec> tensors;
+  const std::vector<DownLevel> levels = encoder_levels(config);
+  const std::int64_t moments = 2 * config.latent_channels;  // mean and log-variance
+  add_convolution(tensors, "encoder.conv_in", config.encoder_base_channels,
+                  3 * config.patch_size * config.patch_size, {3, 3, 3});
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    const std::string block = "encoder.down_blocks." + std::to_string(i);
+    const std::int64_t out = levels[i].out_channels;
+    for (std::int64_t j = 0; j < config.residual_blocks; ++j) {
+      add_residual_block(tensors, block + ".resnets." + std::to_string(j),
+                         j == 0 ? levels[i].in_channels : out, out);
     }
-    const TensorView& view = found->second.view;
-    if (!std::equal(spec.shape.begin(), spec.shape.end(), view.sizes().begin(),
-                    view.sizes().end())) {
-      problems.push_back(spec.name + " has the shape " + shape_text(view.sizes()) + ", expected " +
-                         shape_text(spec.shape));
-    } else if (view.dtype != DType::kF32 && view.dtype != DType::kBF16 &&
-               view.dtype != DType::kF16) {
-      problems.push_back(spec.name + " is " + to_string(view.dtype) +
-                         ", expected f32, bf16 or f16");
+    if (levels[i].downsample) {
+      add_convolution(tensors, block + ".downsampler.resample.1", out, out, {3, 3});
+    }
+    if (levels[i].temporal_downsample) {
+      add_convolution(tensors, block + ".downsampler.time_conv", out, out, {3, 1, 1});
     }
   }
+  const std::int64_t wide = levels.back().out_channels;
+  add_mid_block(tensors, "encoder.mid_block", wide);
+  tensors.push_back({"encoder.norm_out.gamma", {wide, 1, 1, 1}});
+  add_convolution(tensors, "encoder.conv_out", moments, wide, {3, 3, 3});
+  add_convolution(tensors, "quant_conv", moments, moments, {1, 1, 1});
+  return tensors;
+}
+
+std::vector<std::string> check_tensors(const VaeConfig& config, const Checkpoint& checkpoint) {
+  const std::vector<TensorSpec> specs = decoder_tensors(config);
+  std::vector<std::string> problems = problems_of(specs, checkpoint);
+  std::set<std::string> expected;
+  for (const TensorSpec& spec : specs) expected.insert(spec.name);
   for (const auto& [name, tensor] : checkpoint.tensors) {
     const bool encoder = name.starts_with("encoder.") || name.starts_with("quant_conv.");
     if (!encoder && !expected.contains(name)) problems.push_back(name + " is not expected");
@@ -311,8 +371,14 @@ std::vector<std::string> check_tensors(const VaeConfig& config, const Checkpoint
   return problems;
 }
 
+std::vector<std::string> check_encoder_tensors(const VaeConfig& config,
+                                               const Checkpoint& checkpoint) {
+  return problems_of(encoder_tensors(config), checkpoint);
+}
+
 VaeConfig released_config() {
   return {.latent_channels = 48,
+          .encoder_base_channels = 160,
           .decoder_base_channels = 256,
           .channel_multipliers = {1, 2, 4, 4},
           .residual_blocks = 2,
@@ -349,8 +415,7 @@ Json config_to_json(const VaeConfig& config) {
   const auto add = [&](const char* key, Json value) { object.emplace_back(key, std::move(value)); };
   add("_class_name", Json(std::string("AutoencoderKLWan")));
   add("attn_scales", Json(Json::Array{}));
-  // The encoder's width; the released model's 160 to 256 of the decoder.
-  add("base_dim", Json(std::max<std::int64_t>(1, config.decoder_base_channels * 160 / 256)));
+  add("base_dim", Json(config.encoder_base_channels));
   add("decoder_base_dim", Json(config.decoder_base_channels));
   add("dim_mult", list(config.channel_multipliers));
   add("dropout", Json(0.0));

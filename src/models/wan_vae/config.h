@@ -26,9 +26,16 @@ struct TensorSpec {
 // Everything the decode needs, under diffusers' names: "post_quant_conv.*" and "decoder.*".
 std::vector<TensorSpec> decoder_tensors(const VaeConfig& config);
 
-// Problems of a checkpoint's tensors, one line each: missing, mis-shaped or not floating point,
-// and those that belong neither to the decoder nor to the encoder. Empty: all is well.
+// Everything the encode needs: "encoder.*" and "quant_conv.*".
+std::vector<TensorSpec> encoder_tensors(const VaeConfig& config);
+
+// Problems of a checkpoint's tensors, one line each: those of the decoder that are missing,
+// mis-shaped or not floating point, and those that belong neither to the decoder nor to the
+// encoder. Empty: all is well.
 std::vector<std::string> check_tensors(const VaeConfig& config, const Checkpoint& checkpoint);
+// The same for the encoder's, which many files leave out.
+std::vector<std::string> check_encoder_tensors(const VaeConfig& config,
+                                               const Checkpoint& checkpoint);
 
 // One resolution of the decoder, from low to high.
 struct Level {
@@ -37,5 +44,13 @@ struct Level {
   bool temporal_upsample = false;  // and in time
 };
 std::vector<Level> decoder_levels(const VaeConfig& config);
+
+// One resolution of the encoder, from high to low.
+struct DownLevel {
+  std::int64_t in_channels = 0, out_channels = 0;
+  bool downsample = false;
+  bool temporal_downsample = false;
+};
+std::vector<DownLevel> encoder_levels(const VaeConfig& config);
 
 }  // namespace pantograph::wan_vae

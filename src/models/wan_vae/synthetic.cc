@@ -81,6 +81,7 @@ void write_text(const std::filesystem::path& path, const std::string& text) {
 
 VaeConfig tiny_config() {
   VaeConfig config = released_config();
+  config.encoder_base_channels = 5;
   config.decoder_base_channels = 8;
   return config;
 }

@@ -1,18 +1,28 @@
 #include "pantograph/vae.h"
 
 #include <chrono>
+#include <mutex>
 
 #include "core/check.h"
 #include "models/wan_vae/checkpoint.h"
 #include "models/wan_vae/config.h"
+#include "models/wan_vae/encode_session.h"
 #include "models/wan_vae/session.h"
 
 namespace pantograph {
 
 struct Vae::Impl {
+  Checkpoint checkpoint;
   VaeConfig config;
   std::int64_t parameters = 0;
   std::shared_ptr<const wan_vae::Decoder> decoder;
+  // Made when first asked for: most processes only decode, and many files hold no encoder.
+  mutable std::once_flag encoder_made;
+  mutable std::shared_ptr<const wan_vae::Encoder> encoder;
+};
+
+struct EncodeSession::Impl {
+  wan_vae::EncoderSession session;
 };
 
 struct DecodeSession::Impl {
@@ -86,8 +96,9 @@ std::string listed(const std::vector<std::string>& problems) {
 }  // namespace
 
 Vae Vae::open(const std::filesystem::path& path, const ExecutionContext& /*context*/) {
-  const Checkpoint checkpoint = wan_vae::open_vae_checkpoint(path);
   auto impl = std::make_shared<Impl>();
+  impl->checkpoint = wan_vae::open_vae_checkpoint(path);
+  const Checkpoint& checkpoint = impl->checkpoint;
   impl->config = wan_vae::parse_config(checkpoint.config, wan_vae::config_place(checkpoint));
   const std::vector<std::string> problems = wan_vae::check_tensors(impl->config, checkpoint);
   if (!problems.empty()) {
@@ -147,6 +158,33 @@ DecodeStatistics Vae::decode(const TensorView& latents, FrameSink& sink,
   statistics.write_seconds = counting.write_seconds();
   statistics.decode_seconds = seconds_since(push_begin) - statistics.write_seconds;
   return statistics;
+}
+
+EncodeSession Vae::encode_session(std::int64_t height, std::int64_t width,
+                                  const EncodeOptions& options) const {
+  std::call_once(impl_->encoder_made, [&] {
+    const std::vector<std::string> problems =
+        wan_vae::check_encoder_tensors(impl_->config, impl_->checkpoint);
+    if (!problems.empty()) {
+      fail(ErrorKind::kNotFound, impl_->checkpoint.path.string(),
+           ": no usable encoder, which encoding needs: ", listed(problems));
+    }
+    impl_->encoder = std::make_shared<const wan_vae::Encoder>(impl_->config, impl_->checkpoint);
+  });
+  return EncodeSession(std::make_unique<EncodeSession::Impl>(
+      wan_vae::EncoderSession(impl_->encoder, impl_->config, height, width, options)));
+}
+
+EncodeSession::EncodeSession(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+EncodeSession::EncodeSession(EncodeSession&&) noexcept = default;
+EncodeSession& EncodeSession::operator=(EncodeSession&&) noexcept = default;
+EncodeSession::~EncodeSession() = default;
+
+void EncodeSession::push(const TensorView& frames, const LatentCallback& receive) {
+  impl_->session.push(frames, receive);
+}
+void EncodeSession::finish() const {
+  impl_->session.finish();
 }
 
 DecodeSession::DecodeSession(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
