@@ -24,8 +24,9 @@ float to_unit(float value) {
   return (bounded + 1) * 0.5F;
 }
 
-std::uint8_t round_to_byte(float value) {
-  return static_cast<std::uint8_t>(value + 0.5F);
+template <typename Sample>
+Sample round_to(float value) {
+  return static_cast<Sample>(value + 0.5F);
 }
 
 float luma(const Rgb& p) {
@@ -47,44 +48,70 @@ void load_row(const RgbFrame& frame, std::int64_t y, Row& row) {
   std::fill(row.begin() + frame.width + 1, row.end(), pixel(frame.width - 1));
 }
 
-void luma_row(const Row& row, std::int64_t width, std::uint8_t* target) {
+// `scale` is 1 for 8 bits and 4 for 10.
+template <typename Sample>
+void luma_row(const Row& row, std::int64_t width, float scale, Sample* target) {
   for (std::int64_t x = 0; x < width; ++x) {
-    target[x] = round_to_byte(16 + kLumaSpan * luma(row[x + 1]));
+    target[x] = round_to<Sample>(scale * (16 + kLumaSpan * luma(row[x + 1])));
   }
 }
 
-// A chroma sample lies on luma column 2x and between two luma rows: weights 1 2 1 across, 1 1 down.
-void chroma_row(const Row& upper, const Row& lower, std::int64_t width, std::uint8_t* cb,
-                std::uint8_t* cr) {
-  for (std::int64_t x = 0; x < (width + 1) / 2; ++x) {
-    const auto mean_of = [&, left = 2 * x](float Rgb::* c) {
-      return (upper[left].*c + 2 * upper[left + 1].*c + upper[left + 2].*c + lower[left].*c +
-              2 * lower[left + 1].*c + lower[left + 2].*c) /
-             8;
+// A chroma sample lies on luma column kStep x and between two luma rows, or on one that stands for
+// both: weights 1 2 1 across where columns are halved, 1 1 down.
+template <typename Sample, int kStep>
+void chroma_row(const Row& upper, const Row& lower, std::int64_t width, float scale, Sample* cb,
+                Sample* cr) {
+  for (std::int64_t x = 0; x < (width + kStep - 1) / kStep; ++x) {
+    const auto across = [at = kStep * x + 1](const Row& row, float Rgb::* c) {
+      if constexpr (kStep == 1) return row[at].*c;
+      return (row[at - 1].*c + 2 * row[at].*c + row[at + 1].*c) / 4;
     };
+    const auto mean_of = [&](float Rgb::* c) { return (across(upper, c) + across(lower, c)) / 2; };
     const Rgb mean{mean_of(&Rgb::r), mean_of(&Rgb::g), mean_of(&Rgb::b)};
     const float mean_luma = luma(mean);
-    cb[x] = round_to_byte(128 + kChromaSpan * (mean.b - mean_luma) / (2 * (1 - kBlue)));
-    cr[x] = round_to_byte(128 + kChromaSpan * (mean.r - mean_luma) / (2 * (1 - kRed)));
+    const float blue = (mean.b - mean_luma) / (2 * (1 - kBlue));
+    const float red = (mean.r - mean_luma) / (2 * (1 - kRed));
+    cb[x] = round_to<Sample>(scale * (128 + kChromaSpan * blue));
+    cr[x] = round_to<Sample>(scale * (128 + kChromaSpan * red));
   }
+}
+
+template <typename Sample>
+Sample* row_of(const Plane& plane, std::int64_t y) {
+  return reinterpret_cast<Sample*>(plane.data + y * plane.stride);
+}
+
+template <typename Sample, int kStep>
+void convert(const RgbFrame& frame, const YuvPicture& target) {
+  const auto scale = static_cast<float>(1 << (target.depth - 8));
+  const std::int64_t rows = target.halved_down ? 2 : 1;  // of luma for one of chroma
+  const std::int64_t groups = (target.height + rows - 1) / rows;
+  parallel_for(groups, kRowsAPart / rows, [&](std::int64_t begin, std::int64_t end) {
+    Row upper(static_cast<std::size_t>(target.width + 2)), lower(upper);
+    for (std::int64_t group = begin; group < end; ++group) {
+      const std::int64_t y = group * rows;
+      load_row(frame, y, upper);
+      load_row(frame, y + rows - 1, lower);
+      luma_row(upper, target.width, scale, row_of<Sample>(target.y, y));
+      if (rows == 2 && y + 1 < target.height) {
+        luma_row(lower, target.width, scale, row_of<Sample>(target.y, y + 1));
+      }
+      chroma_row<Sample, kStep>(upper, lower, target.width, scale, row_of<Sample>(target.cb, group),
+                                row_of<Sample>(target.cr, group));
+    }
+  });
 }
 
 }  // namespace
 
-void rgb_to_yuv420(const RgbFrame& frame, const Yuv420Picture& target) {
-  const std::int64_t row_pairs = (target.height + 1) / 2;
-  parallel_for(row_pairs, kRowsAPart / 2, [&](std::int64_t begin, std::int64_t end) {
-    Row upper(static_cast<std::size_t>(target.width + 2)), lower(upper);
-    for (std::int64_t y = begin; y < end; ++y) {
-      load_row(frame, 2 * y, upper);
-      load_row(frame, 2 * y + 1, lower);
-      std::uint8_t* luma_target = target.y.data + 2 * y * target.y.stride;
-      luma_row(upper, target.width, luma_target);
-      if (2 * y + 1 < target.height) luma_row(lower, target.width, luma_target + target.y.stride);
-      chroma_row(upper, lower, target.width, target.cb.data + y * target.cb.stride,
-                 target.cr.data + y * target.cr.stride);
-    }
-  });
+void rgb_to_yuv(const RgbFrame& frame, const YuvPicture& target) {
+  if (target.depth > 8) {
+    target.halved_across ? convert<std::uint16_t, 2>(frame, target)
+                         : convert<std::uint16_t, 1>(frame, target);
+  } else {
+    target.halved_across ? convert<std::uint8_t, 2>(frame, target)
+                         : convert<std::uint8_t, 1>(frame, target);
+  }
 }
 
 void rgb_to_rgb24(const RgbFrame& frame, const Plane& target) {
@@ -94,7 +121,7 @@ void rgb_to_rgb24(const RgbFrame& frame, const Plane& target) {
       const float* source = frame.data + y * row_values;
       std::uint8_t* row = target.data + y * target.stride;
       for (std::int64_t i = 0; i < row_values; ++i) {
-        row[i] = round_to_byte(255 * to_unit(source[i]));
+        row[i] = round_to<std::uint8_t>(255 * to_unit(source[i]));
       }
     }
   });

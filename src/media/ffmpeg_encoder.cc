@@ -35,6 +35,11 @@ void FfmpegEncoder::open() {
   picture_->format = context_->pix_fmt;
   picture_->height = context_->height;
   picture_->width = context_->width;
+  picture_->color_range = context_->color_range;  // ProRes's encoder asks the picture
+  picture_->color_primaries = context_->color_primaries;
+  picture_->color_trc = context_->color_trc;
+  picture_->colorspace = context_->colorspace;
+  picture_->chroma_location = context_->chroma_sample_location;
   check_ffmpeg(av_frame_get_buffer(picture_.get(), 0), ErrorKind::kInternal, "a picture's memory");
   picture_->pts = -1;
 }

@@ -27,12 +27,16 @@ class FrameEncoder {
 };
 
 // Each throws Error: kIo where the place is not writable, kUnsupported where this build cannot.
-std::unique_ptr<FrameEncoder> open_mp4(const std::filesystem::path& output, const VideoShape& shape,
-                                       const VideoOptions& options);
+// *.mp4, *.mkv or *.mov.
+std::unique_ptr<FrameEncoder> open_container(const std::filesystem::path& output,
+                                             const VideoShape& shape, const VideoOptions& options);
 std::unique_ptr<FrameEncoder> open_png_folder(const std::filesystem::path& output,
                                               const VideoShape& shape);
 std::unique_ptr<FrameEncoder> open_tensor_file(const std::filesystem::path& output,
                                                const VideoShape& shape, DType dtype);
+// A PNG file.
+std::unique_ptr<FrameEncoder> open_contact_sheet(const std::filesystem::path& output,
+                                                 const VideoShape& shape);
 // Writes to a file descriptor, which stays the caller's.
 std::unique_ptr<FrameEncoder> open_y4m(int descriptor, const VideoShape& shape,
                                        int frames_per_second);

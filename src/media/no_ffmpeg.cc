@@ -15,9 +15,13 @@ namespace {
 
 }  // namespace
 
-std::unique_ptr<FrameEncoder> open_mp4(const std::filesystem::path&, const VideoShape&,
-                                       const VideoOptions&) {
-  fail_without_ffmpeg("write MP4 files");
+std::unique_ptr<FrameEncoder> open_container(const std::filesystem::path&, const VideoShape&,
+                                             const VideoOptions&) {
+  fail_without_ffmpeg("write video files");
+}
+
+std::unique_ptr<FrameEncoder> open_contact_sheet(const std::filesystem::path&, const VideoShape&) {
+  fail_without_ffmpeg("write PNG files");
 }
 
 std::unique_ptr<FrameEncoder> open_png_folder(const std::filesystem::path&, const VideoShape&) {

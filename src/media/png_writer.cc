@@ -1,14 +1,13 @@
 // Frames to a folder of 8-bit RGB PNG files, frame_000000.png and on.
 
 #include <array>
-#include <cerrno>
 #include <cstdio>
-#include <fstream>
 
 #include "core/check.h"
 #include "core/temporary_file.h"
 #include "media/ffmpeg_encoder.h"
 #include "media/frame_encoder.h"
+#include "media/png_file.h"
 
 namespace pantograph {
 namespace {
@@ -54,13 +53,7 @@ class PngWriter final : public FrameEncoder {
   void save(const AVPacket& png) {
     std::array<char, 32> name{};
     std::snprintf(name.data(), name.size(), "frame_%06lld.png", static_cast<long long>(saved_++));
-    std::ofstream file(folder_.path() / name.data(), std::ios::binary);
-    file.write(reinterpret_cast<const char*>(png.data), png.size);
-    file.close();
-    if (!file) {
-      fail(ErrorKind::kIo, "cannot write ", (folder_.target() / name.data()).string(), ": ",
-           std::generic_category().message(errno));
-    }
+    save_png(png, folder_.path() / name.data(), folder_.target() / name.data());
   }
 
   TemporaryOutput folder_;

@@ -32,8 +32,26 @@ void check(const VideoShape& shape, const VideoOptions& options) {
   }
 }
 
+bool is_container(const std::filesystem::path& output) {
+  const std::filesystem::path extension = output.extension();
+  return extension == ".mp4" || extension == ".mkv" || extension == ".mov";
+}
+
+// What only an encoder of video can follow is refused elsewhere, not ignored.
+void refuse_encoder_options(const VideoOptions& options) {
+  if (options.codec || options.pixel_format || options.crf || options.preset) {
+    fail(ErrorKind::kInvalidArgument,
+         "a codec, pixel format, crf or preset is for .mp4, .mkv and .mov; leave it out, or name "
+         "such an output");
+  }
+}
+
 std::unique_ptr<FrameEncoder> open_encoder(const std::filesystem::path& output,
                                            const VideoShape& shape, const VideoOptions& options) {
+  std::error_code ignored;  // what cannot be looked at is no folder: opening it says why
+  const bool folder = std::filesystem::is_directory(output, ignored);
+  if (is_container(output) && !folder) return open_container(output, shape, options);
+  refuse_encoder_options(options);
   if (output == "-") {
     if (::isatty(STDOUT_FILENO) == 1) {
       fail(ErrorKind::kInvalidArgument,
@@ -41,30 +59,31 @@ std::unique_ptr<FrameEncoder> open_encoder(const std::filesystem::path& output,
     }
     return open_y4m(STDOUT_FILENO, shape, options.frames_per_second);
   }
-  std::error_code ignored;  // what cannot be looked at is no folder: opening it says why
   const std::filesystem::path extension = output.extension();
-  if (std::filesystem::is_directory(output, ignored) || (extension.empty() && !output.empty())) {
-    return open_png_folder(output, shape);
-  }
-  if (extension == ".mp4") return open_mp4(output, shape, options);
+  if (folder || (extension.empty() && !output.empty())) return open_png_folder(output, shape);
   if (extension == ".safetensors") return open_tensor_file(output, shape, options.tensor_dtype);
   fail(ErrorKind::kInvalidArgument, "cannot tell the format of the output '", output.string(),
-       "'; give NAME.mp4, NAME.safetensors, a name without extension (a folder of PNG files) or - "
-       "(YUV4MPEG2 on standard output)");
+       "'; give NAME.mp4, NAME.mkv, NAME.mov, NAME.safetensors, a name without extension (a folder "
+       "of PNG files) or - (YUV4MPEG2 on standard output)");
 }
 
 // Holds what a caller writes against the shape that was announced.
 class VideoWriter final : public FrameSink {
  public:
-  VideoWriter(const VideoShape& shape, std::unique_ptr<FrameEncoder> encoder)
-      : shape_(shape), encoder_(std::move(encoder)) {}
-
-  [[nodiscard]] FrameFormat preferred_format() const override {
-    return {.layout = encoder_->layout()};
+  VideoWriter(const std::filesystem::path& output, const VideoShape& shape,
+              const VideoOptions& options)
+      : shape_(shape) {
+    encoders_.push_back(open_encoder(output, shape, options));
+    if (!options.contact_sheet.empty()) {
+      encoders_.push_back(open_contact_sheet(options.contact_sheet, shape));
+    }
   }
 
+  // A contact sheet is made of f32 pixels, so with one there is one layout for both.
+  [[nodiscard]] FrameFormat preferred_format() const override { return {.layout = layout()}; }
+
   void write(const TensorView& frames) override {
-    const bool encoded = frames.dtype == DType::kU8 && encoder_->layout() != PixelLayout::kRgbF32;
+    const bool encoded = frames.dtype == DType::kU8 && layout() != PixelLayout::kRgbF32;
     check(frames, encoded);
     if (frames.shape[0] > shape_.frames - written_) {
       fail(ErrorKind::kInvalidArgument, written_ + frames.shape[0],
@@ -73,11 +92,12 @@ class VideoWriter final : public FrameSink {
     for (std::int64_t i = 0; i < frames.shape[0]; ++i, ++written_) {
       if (encoded) {
         const auto* data = static_cast<const std::uint8_t*>(frames.data);
-        encoder_->write_bytes({data + i * frames.strides[0], frame_bytes()});
-      } else {
-        const auto* data = static_cast<const float*>(frames.data);
-        encoder_->write({data + i * frames.strides[0], shape_.height, shape_.width});
+        encoders_.front()->write_bytes({data + i * frames.strides[0], frame_bytes()});
+        continue;
       }
+      const auto* data = static_cast<const float*>(frames.data);
+      const RgbFrame frame{data + i * frames.strides[0], shape_.height, shape_.width};
+      for (const auto& encoder : encoders_) encoder->write(frame);
     }
   }
 
@@ -86,15 +106,19 @@ class VideoWriter final : public FrameSink {
       fail(ErrorKind::kInvalidArgument, written_, " frames were written to a video of ",
            shape_.frames);
     }
-    encoder_->finish();
+    for (const auto& encoder : encoders_) encoder->finish();
   }
 
  private:
+  [[nodiscard]] PixelLayout layout() const {
+    return encoders_.size() == 1 ? encoders_.front()->layout() : PixelLayout::kRgbF32;
+  }
+
   // Of one frame in the encoder's layout.
   [[nodiscard]] std::size_t frame_bytes() const {
     const std::int64_t pixels = shape_.height * shape_.width;
     const std::int64_t chroma = (shape_.height + 1) / 2 * ((shape_.width + 1) / 2);
-    const bool yuv = encoder_->layout() == PixelLayout::kYuv420;
+    const bool yuv = layout() == PixelLayout::kYuv420;
     return static_cast<std::size_t>(yuv ? pixels + 2 * chroma : 3 * pixels);
   }
 
@@ -113,7 +137,7 @@ class VideoWriter final : public FrameSink {
   }
 
   VideoShape shape_;
-  std::unique_ptr<FrameEncoder> encoder_;
+  std::vector<std::unique_ptr<FrameEncoder>> encoders_;  // the video, and its contact sheet
   std::int64_t written_ = 0;
 };
 
@@ -122,7 +146,7 @@ class VideoWriter final : public FrameSink {
 std::unique_ptr<FrameSink> open_video_writer(const std::filesystem::path& output,
                                              const VideoShape& shape, const VideoOptions& options) {
   check(shape, options);
-  return std::make_unique<VideoWriter>(shape, open_encoder(output, shape, options));
+  return std::make_unique<VideoWriter>(output, shape, options);
 }
 
 }  // namespace pantograph

@@ -55,7 +55,7 @@ class Y4mWriter final : public FrameEncoder {
   }
 
   void write(const RgbFrame& frame) override {
-    rgb_to_yuv420(frame, picture_);
+    rgb_to_yuv(frame, picture_);
     write_all(frame_.data(), frame_.size());
   }
 
@@ -85,7 +85,7 @@ class Y4mWriter final : public FrameEncoder {
   IgnoreSigpipe ignore_sigpipe_;
   int descriptor_;
   std::vector<std::uint8_t> frame_;  // header and planes of one frame
-  Yuv420Picture picture_;            // where the planes lie in frame_
+  YuvPicture picture_;               // where the planes lie in frame_
 };
 
 }  // namespace

@@ -25,11 +25,11 @@ Planes convert(const RgbFrame& frame, std::int64_t height, std::int64_t width) {
   const auto chroma_bytes = static_cast<std::size_t>(chroma_height * (chroma_width + 1));
   Planes planes{std::vector(static_cast<std::size_t>(height * (width + 1)), kUntouched),
                 std::vector(chroma_bytes, kUntouched), std::vector(chroma_bytes, kUntouched)};
-  rgb_to_yuv420(frame, {.height = height,
-                        .width = width,
-                        .y = {planes.y.data(), width + 1},
-                        .cb = {planes.cb.data(), chroma_width + 1},
-                        .cr = {planes.cr.data(), chroma_width + 1}});
+  rgb_to_yuv(frame, {.height = height,
+                     .width = width,
+                     .y = {planes.y.data(), width + 1},
+                     .cb = {planes.cb.data(), chroma_width + 1},
+                     .cr = {planes.cr.data(), chroma_width + 1}});
   return planes;
 }
 
@@ -54,7 +54,54 @@ constexpr std::array<Bar, 8> kColorBars = {{
     {{-1, -1, -1}, {16, 128, 128}},
 }};
 
-TEST(RgbToYuv420, GivesTheLevelsOfColorBars) {
+// The same bars in 10 bits, each pixel with chroma of its own.
+constexpr std::array<std::array<std::uint16_t, 3>, 8> kColorBars10 = {{{940, 512, 512},
+                                                                       {877, 64, 553},
+                                                                       {754, 615, 64},
+                                                                       {691, 167, 105},
+                                                                       {313, 857, 919},
+                                                                       {250, 409, 960},
+                                                                       {127, 960, 471},
+                                                                       {64, 512, 512}}};
+
+TEST(RgbToYuv, GivesTenBitsAndFullChromaWhereAsked) {
+  std::vector<float> rgb;
+  for (const Bar& bar : kColorBars) rgb.insert(rgb.end(), bar.rgb.begin(), bar.rgb.end());
+  std::array<std::array<std::uint16_t, 8>, 3> planes{};
+  const auto plane = [&](int i) {
+    return Plane{reinterpret_cast<std::uint8_t*>(planes[i].data()), 16};
+  };
+  rgb_to_yuv({rgb.data(), 1, 8}, {.height = 1,
+                                  .width = 8,
+                                  .y = plane(0),
+                                  .cb = plane(1),
+                                  .cr = plane(2),
+                                  .halved_across = false,
+                                  .halved_down = false,
+                                  .depth = 10});
+  for (std::size_t x = 0; x < 8; ++x) {
+    for (std::size_t i = 0; i < 3; ++i)
+      EXPECT_EQ(planes[i][x], kColorBars10[x][i]) << x << " " << i;
+  }
+}
+
+TEST(RgbToYuv, HalvesAcrossOnlyWhereAsked) {
+  // Rows of blue and black: every row keeps its own chroma.
+  const std::vector<float> rgb = {-1, -1, 1, -1, -1, 1, -1, -1, -1, -1, -1, -1};
+  std::array<std::uint8_t, 4> y{};
+  std::array<std::uint8_t, 2> cb{}, cr{};
+  rgb_to_yuv({rgb.data(), 2, 2}, {.height = 2,
+                                  .width = 2,
+                                  .y = {y.data(), 2},
+                                  .cb = {cb.data(), 1},
+                                  .cr = {cr.data(), 1},
+                                  .halved_down = false});
+  EXPECT_EQ(y, (std::array<std::uint8_t, 4>{32, 32, 16, 16}));
+  EXPECT_EQ(cb, (std::array<std::uint8_t, 2>{240, 128}));
+  EXPECT_EQ(cr, (std::array<std::uint8_t, 2>{118, 128}));
+}
+
+TEST(RgbToYuv, GivesTheLevelsOfColorBars) {
   for (const Bar& bar : kColorBars) {
     std::vector<float> rgb;
     for (int i = 0; i < 4; ++i) rgb.insert(rgb.end(), bar.rgb.begin(), bar.rgb.end());
@@ -66,7 +113,7 @@ TEST(RgbToYuv420, GivesTheLevelsOfColorBars) {
   }
 }
 
-TEST(RgbToYuv420, RoundsGreyToNearest) {
+TEST(RgbToYuv, RoundsGreyToNearest) {
   // 16 + 219 * 0.4 = 103.6 and 16 + 219 * 0.2 = 59.8, no chroma
   const Planes planes = convert({-0.2F, -0.2F, -0.2F, -0.6F, -0.6F, -0.6F}, 1, 2);
   EXPECT_EQ(planes.y, (std::vector<std::uint8_t>{104, 60, kUntouched}));
@@ -74,7 +121,7 @@ TEST(RgbToYuv420, RoundsGreyToNearest) {
   EXPECT_EQ(planes.cr[0], 128);
 }
 
-TEST(RgbToYuv420, SitesChromaOnTheLeftColumn) {
+TEST(RgbToYuv, SitesChromaOnTheLeftColumn) {
   // Red in columns 0 to 3, black from 4 on. Cr of a mean red r is 128 + 112 r. The third sample
   // lies on column 4 and sees column 3 with weight 1/4; a sample in the middle of columns 4 and 5
   // would see no red.
@@ -86,7 +133,7 @@ TEST(RgbToYuv420, SitesChromaOnTheLeftColumn) {
   EXPECT_EQ(planes.cr, (std::vector<std::uint8_t>{240, 240, 156, 128, kUntouched}));
 }
 
-TEST(RgbToYuv420, SitesChromaBetweenTwoRows) {
+TEST(RgbToYuv, SitesChromaBetweenTwoRows) {
   // One red row of three: Cr of the first pair is 128 + 112 / 2, of the lone last row 128.
   std::vector<float> rgb = {1, -1, -1, -1, -1, -1, -1, -1, -1};
   const Planes planes = convert(rgb, 3, 1);
@@ -94,7 +141,7 @@ TEST(RgbToYuv420, SitesChromaBetweenTwoRows) {
   EXPECT_EQ(planes.y, (std::vector<std::uint8_t>{63, kUntouched, 16, kUntouched, 16, kUntouched}));
 }
 
-TEST(RgbToYuv420, RepeatsTheLastRowAndColumnIntoALargerPicture) {
+TEST(RgbToYuv, RepeatsTheLastRowAndColumnIntoALargerPicture) {
   const std::vector<float> red = {1, -1, -1};
   const Planes planes = convert(RgbFrame{red.data(), 1, 1}, 2, 2);
   EXPECT_EQ(planes.y, (std::vector<std::uint8_t>{63, 63, kUntouched, 63, 63, kUntouched}));
@@ -102,7 +149,7 @@ TEST(RgbToYuv420, RepeatsTheLastRowAndColumnIntoALargerPicture) {
   EXPECT_EQ(planes.cr[0], 240);
 }
 
-TEST(RgbToYuv420, ClampsWhatLiesOutsideAndTakesNanForBlack) {
+TEST(RgbToYuv, ClampsWhatLiesOutsideAndTakesNanForBlack) {
   const Planes planes = convert({7, kInfinity, 1.5F, kNan, -3, -kInfinity}, 1, 2);
   EXPECT_EQ(planes.y, (std::vector<std::uint8_t>{235, 16, kUntouched}));
 }

@@ -64,7 +64,8 @@ TEST_F(VideoWriterTest, RefusesWhatItCannotWrite) {
 
 TEST_F(VideoWriterTest, NamesTheFormatsForAnUnknownExtension) {
   for (const std::filesystem::path& name : {folder_ / "video.avi", std::filesystem::path()}) {
-    expect_error(ErrorKind::kInvalidArgument, {"give NAME.mp4, NAME.safetensors"},
+    expect_error(ErrorKind::kInvalidArgument,
+                 {"give NAME.mp4, NAME.mkv, NAME.mov, NAME.safetensors"},
                  [&] { open_video_writer(name, kShape); });
   }
 }

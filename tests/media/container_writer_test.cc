@@ -11,7 +11,7 @@ namespace {
 
 constexpr VideoShape kShape = {.frames = 13, .height = 64, .width = 96};
 
-class Mp4WriterTest : public testing::Test {
+class ContainerWriterTest : public testing::Test {
  protected:
   TempDir folder_;
   [[nodiscard]] std::filesystem::path output() const { return folder_ / "a: video.mp4"; }
@@ -69,7 +69,7 @@ std::vector<std::string> boxes(std::string_view file) {
   return types;
 }
 
-TEST_F(Mp4WriterTest, IsWhatPlayersExpect) {
+TEST_F(ContainerWriterTest, IsWhatPlayersExpect) {
   write_video(output(), make_video(kShape, smooth), kShape, {.frames_per_second = 16});
   auto stream = probe(output());
   EXPECT_EQ(stream["codec_name"], "h264");
@@ -90,7 +90,7 @@ TEST_F(Mp4WriterTest, IsWhatPlayersExpect) {
   EXPECT_EQ(stream["duration"], "0.812500");
 }
 
-TEST_F(Mp4WriterTest, PutsTheIndexFirstAndTheColorsInTheContainer) {
+TEST_F(ContainerWriterTest, PutsTheIndexFirstAndTheColorsInTheContainer) {
   write_video(output(), make_video(kShape, smooth), kShape);
   const std::string file = read_file(output());
   EXPECT_EQ(boxes(file), (std::vector<std::string>{"ftyp", "moov", "free", "mdat"}));
@@ -99,13 +99,13 @@ TEST_F(Mp4WriterTest, PutsTheIndexFirstAndTheColorsInTheContainer) {
   EXPECT_NE(file.find(colors), std::string::npos);
 }
 
-TEST_F(Mp4WriterTest, DecodesBackToTheSamePicture) {
+TEST_F(ContainerWriterTest, DecodesBackToTheSamePicture) {
   const std::vector<float> video = make_video(kShape, smooth);
   write_video(output(), video, kShape);
   EXPECT_LT(mean_distance(output(), video), 1.0);
 }
 
-TEST_F(Mp4WriterTest, WritesASingleFrame) {
+TEST_F(ContainerWriterTest, WritesASingleFrame) {
   constexpr VideoShape kOne = {.frames = 1, .height = 16, .width = 16};
   const std::vector<float> video = make_video(kOne, smooth);
   write_video(output(), video, kOne);
@@ -113,7 +113,7 @@ TEST_F(Mp4WriterTest, WritesASingleFrame) {
   EXPECT_EQ(probe(output())["duration"], "0.041667");
 }
 
-TEST_F(Mp4WriterTest, RepeatsTheLastRowAndColumnOfOddSizes) {
+TEST_F(ContainerWriterTest, RepeatsTheLastRowAndColumnOfOddSizes) {
   constexpr VideoShape kOdd = {.frames = 2, .height = 33, .width = 47};
   constexpr VideoShape kEven = {.frames = 2, .height = 34, .width = 48};
   write_video(output(), make_video(kOdd, smooth), kOdd);
@@ -124,7 +124,7 @@ TEST_F(Mp4WriterTest, RepeatsTheLastRowAndColumnOfOddSizes) {
   EXPECT_LT(mean_distance(output(), repeated), 1.0);
 }
 
-TEST_F(Mp4WriterTest, TakesTheQualityAskedFor) {
+TEST_F(ContainerWriterTest, TakesTheQualityAskedFor) {
   const std::vector<float> video = make_video(kShape, smooth);
   write_video(folder_ / "fine.mp4", video, kShape, {.crf = 1});
   write_video(folder_ / "default.mp4", video, kShape);
@@ -137,7 +137,95 @@ TEST_F(Mp4WriterTest, TakesTheQualityAskedFor) {
             std::filesystem::file_size(folder_ / "18.mp4"));
 }
 
-TEST_F(Mp4WriterTest, ReplacesAFileOnlyWhenFinished) {
+struct Choice {
+  const char* name;
+  VideoOptions options;
+  const char *codec, *tag, *pixels, *profile;  // as ffprobe names them
+};
+
+TEST_F(ContainerWriterTest, WritesTheCodecAndPixelsAskedFor) {
+  using enum VideoCodec;
+  using enum PixelFormat;
+  const std::vector<Choice> choices = {
+      {"a.mov", {}, "h264", "avc1", "yuv420p", "High"},
+      {"b.mkv", {}, "h264", "[0][0][0][0]", "yuv420p", "High"},
+      {"c.mp4", {.pixel_format = kYuv444p}, "h264", "avc1", "yuv444p", "High 4:4:4 Predictive"},
+      {"d.mp4", {.pixel_format = kYuv420p10}, "h264", "avc1", "yuv420p10le", "High 10"},
+      {"e.mp4", {.codec = kHevc}, "hevc", "hvc1", "yuv420p", "Main"},
+      {"f.mov",
+       {.codec = kHevc, .pixel_format = kYuv420p10},
+       "hevc",
+       "hvc1",
+       "yuv420p10le",
+       "Main 10"},
+      {"g.mkv",
+       {.codec = kHevc, .pixel_format = kYuv444p},
+       "hevc",
+       "[0][0][0][0]",
+       "yuv444p",
+       "Rext"},
+      {"h.mov", {.codec = kProRes}, "prores", "apch", "yuv422p10le", "HQ"},
+      {"i.mkv", {.codec = kFfv1}, "ffv1", "FFV1", "yuv420p", "unknown"},
+      {"j.mkv", {.codec = kFfv1, .pixel_format = kYuv444p}, "ffv1", "FFV1", "yuv444p", "unknown"}};
+  const std::vector<float> video = make_video(kShape, smooth);
+  for (const Choice& choice : choices) {
+    SCOPED_TRACE(choice.name);
+    VideoOptions options = choice.options;
+    options.frames_per_second = 16;
+    const auto path = folder_ / choice.name;
+    write_video(path, video, kShape, options);
+    auto stream = probe(path);
+    EXPECT_EQ(stream["codec_name"], choice.codec);
+    EXPECT_EQ(stream["codec_tag_string"], choice.tag);
+    EXPECT_EQ(stream["pix_fmt"], choice.pixels);
+    EXPECT_EQ(stream["profile"], choice.profile);
+    EXPECT_EQ(stream["color_range"], "tv");
+    EXPECT_EQ(stream["color_space"], "bt709");
+    EXPECT_EQ(stream["color_transfer"], "bt709");
+    EXPECT_EQ(stream["color_primaries"], "bt709");
+    EXPECT_EQ(stream["avg_frame_rate"], "16/1");
+    EXPECT_EQ(stream["nb_read_frames"], "13");
+    EXPECT_LT(mean_distance(path, video), 1.0);
+  }
+}
+
+TEST_F(ContainerWriterTest, NeedsNoEvenSidesWithoutSharedChroma) {
+  constexpr VideoShape kOdd = {.frames = 2, .height = 33, .width = 47};
+  const std::vector<float> video = make_video(kOdd, smooth);
+  write_video(output(), video, kOdd, {.pixel_format = PixelFormat::kYuv444p, .crf = 10});
+  EXPECT_LT(mean_distance(output(), video), 1.0);
+}
+
+TEST_F(ContainerWriterTest, TakesThePresetAskedFor) {
+  const std::vector<float> video = make_video(kShape, smooth);
+  write_video(folder_ / "fast.mp4", video, kShape, {.preset = "ultrafast"});
+  write_video(folder_ / "medium.mp4", video, kShape, {.preset = "medium"});
+  write_video(folder_ / "default.mp4", video, kShape);
+  EXPECT_EQ(probe(folder_ / "fast.mp4")["profile"], "Constrained Baseline");  // no B-frames
+  EXPECT_EQ(read_file(folder_ / "default.mp4"), read_file(folder_ / "medium.mp4"));
+}
+
+TEST_F(ContainerWriterTest, RefusesWhatDoesNotGoTogether) {
+  using enum VideoCodec;
+  const auto expect_refused = [&](const char* name, const VideoOptions& options,
+                                  std::initializer_list<std::string_view> parts) {
+    expect_error(ErrorKind::kInvalidArgument, parts,
+                 [&] { open_video_writer(folder_ / name, kShape, options); });
+  };
+  expect_refused("v.mp4", {.codec = kFfv1}, {"ffv1 does not go into a .mp4 file", ".mkv"});
+  expect_refused("v.mp4", {.codec = kProRes}, {"prores does not go into a .mp4", ".mov, .mkv"});
+  expect_refused("v.mov", {.codec = kFfv1}, {"ffv1 does not go into a .mov"});
+  expect_refused("v.mov", {.codec = kProRes, .pixel_format = PixelFormat::kYuv420p},
+                 {"prores has a pixel format of its own"});
+  expect_refused("v.mkv", {.codec = kFfv1, .crf = 20}, {"ffv1 has neither crf nor preset"});
+  expect_refused("v.mov", {.codec = kProRes, .preset = "fast"}, {"prores has neither crf nor"});
+  expect_refused("v.mp4", {.preset = "quick"}, {"'quick' is no preset", "ultrafast, superfast"});
+  expect_refused("v.safetensors", {.codec = kHevc}, {"is for .mp4, .mkv and .mov"});
+  expect_refused("frames", {.preset = "fast"}, {"is for .mp4, .mkv and .mov"});
+  EXPECT_EQ(folder_.entries(), 0);
+}
+
+TEST_F(ContainerWriterTest, ReplacesAFileOnlyWhenFinished) {
   write_file(output(), "old");
   std::vector<float> video = make_video(kShape, smooth);
   {
@@ -149,7 +237,7 @@ TEST_F(Mp4WriterTest, ReplacesAFileOnlyWhenFinished) {
   EXPECT_LT(mean_distance(output(), video), 1.0);
 }
 
-TEST_F(Mp4WriterTest, LeavesNothingBehindWithoutFinish) {
+TEST_F(ContainerWriterTest, LeavesNothingBehindWithoutFinish) {
   std::vector<float> video = make_video(kShape, smooth);
   {
     open_video_writer(output(), kShape)->write(view_of(video, kShape));
@@ -157,7 +245,7 @@ TEST_F(Mp4WriterTest, LeavesNothingBehindWithoutFinish) {
   EXPECT_EQ(folder_.entries(), 0);
 }
 
-TEST_F(Mp4WriterTest, NamesTheFileThatDoesNotFit) {
+TEST_F(ContainerWriterTest, NamesTheFileThatDoesNotFit) {
   // Short of the header, of the pictures, and of the space that the index needs in front of them.
   const std::vector<float> video = make_video(kShape, smooth);
   write_video(output(), video, kShape);
@@ -172,13 +260,13 @@ TEST_F(Mp4WriterTest, NamesTheFileThatDoesNotFit) {
   }
 }
 
-TEST_F(Mp4WriterTest, NamesAPlaceThatIsNotWritable) {
+TEST_F(ContainerWriterTest, NamesAPlaceThatIsNotWritable) {
   make_read_only(folder_.path());
   const AsOrdinaryUser user;
   expect_error(ErrorKind::kIo, {output().string()}, [&] { open_video_writer(output(), kShape); });
 }
 
-TEST_F(Mp4WriterTest, IsAmongTheCodecs) {
+TEST_F(ContainerWriterTest, IsAmongTheCodecs) {
   ASSERT_FALSE(video_codecs().empty());
   EXPECT_TRUE(video_codecs().front().starts_with("h264 (lib")) << video_codecs().front();
 }
