@@ -20,7 +20,7 @@ struct Context {
 
   void stop_if_cancelled() const {
     if (cancel != nullptr && cancel->cancelled()) {
-      throw Error(ErrorKind::kCancelled, "the decode was cancelled");
+      throw Error(ErrorKind::kCancelled, "the work was cancelled");
     }
   }
 };
