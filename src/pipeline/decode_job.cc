@@ -1,5 +1,6 @@
 #include "pipeline/decode_job.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "core/check.h"
@@ -19,6 +20,7 @@ double seconds_since(Clock::time_point begin) {
 struct Task {
   TensorView clip;
   DecodedVideo video;
+  std::filesystem::path contact_sheet{};  // empty where none is wanted
 };
 
 // A job's latents, opened, and what has to be done with them.
@@ -45,6 +47,12 @@ Work open_latents(const DecodeJob& job) {
       refuse_overwriting(output, inputs);
       work.tasks.push_back({clips[i], {.latents = paths[f], .output = output}});
     }
+  }
+  if (job.video.contact_sheet.empty()) return work;
+  for (std::size_t i = 0; i < work.tasks.size(); ++i) {
+    work.tasks[i].contact_sheet =
+        numbered_output(job.video.contact_sheet, i, work.tasks.size());
+    refuse_overwriting(work.tasks[i].contact_sheet, inputs);
   }
   return work;
 }
@@ -74,10 +82,15 @@ DecodeSummary run_decode(const DecodeJob& job, const ProgressCallback& progress,
   const Vae vae = Vae::open(job.vae, job.decode.context);
   summary.open_seconds = seconds_since(begin);
 
-  for (auto& [clip, video] : work.tasks) {
+  for (auto& [clip, video, contact_sheet] : work.tasks) {
     video.shape = shape_of(clip, vae.config());
-    const auto writer = open_video_writer(video.output, video.shape, job.video);
-    video.statistics = vae.decode(clip, *writer, job.decode, progress);
+    DecodeOptions options = job.decode;
+    // Longer passes than the clip would be planned for nothing.
+    options.frames_per_pass = std::min(options.frames_per_pass, clip.shape[1]);
+    VideoOptions video_options = job.video;
+    video_options.contact_sheet = contact_sheet;
+    const auto writer = open_video_writer(video.output, video.shape, video_options);
+    video.statistics = vae.decode(clip, *writer, options, progress);
     writer->finish();
     if (finished) finished(video);
     summary.videos.push_back(video);
@@ -90,7 +103,7 @@ std::vector<PlannedVideo> plan_decode(const DecodeJob& job) {
   const Work work = open_latents(job);
   const Vae vae = Vae::open(job.vae, job.decode.context);
   std::vector<PlannedVideo> videos;
-  for (const auto& [clip, video] : work.tasks) {
+  for (const auto& [clip, video, contact_sheet] : work.tasks) {
     videos.push_back({video.output, shape_of(clip, vae.config()),
                       vae.plan(clip.shape[2], clip.shape[3], job.decode)});
   }
