@@ -9,6 +9,7 @@
 #include "bench/decode_bench.h"
 #include "pipeline/convert_job.h"
 #include "pipeline/decode_job.h"
+#include "pipeline/encode_job.h"
 
 namespace pantograph::cli {
 
@@ -20,6 +21,12 @@ struct DecodeCommand {
   bool json = false;
 };
 void decode(const DecodeCommand& command);
+
+struct EncodeCommand {
+  EncodeJob job;
+  bool json = false;
+};
+void encode(const EncodeCommand& command);
 
 struct InspectCommand {
   std::filesystem::path path;

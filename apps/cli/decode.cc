@@ -52,7 +52,8 @@ void dry_run(const DecodeJob& job) {
 DecodeJob placed(const DecodeCommand& command) {
   DecodeJob job = command.job;
   const device::Choice choice = device::choose(command.device);
-  if (command.device == "auto") {
+  // A CPU is what is left where there is no GPU: nothing was chosen.
+  if (command.device == "auto" && choice.device.kind != DeviceKind::kCpu) {
     std::fprintf(stderr, "decoding on %s\n", choice.description.c_str());
   }
   job.decode.context.device = choice.device;

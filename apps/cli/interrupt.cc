@@ -23,6 +23,7 @@ void cancel_on_signal(const CancelToken& token) {
   token_to_cancel = &kept;
   std::signal(SIGINT, handle);
   std::signal(SIGTERM, handle);
+  if (std::signal(SIGHUP, handle) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // under nohup
 }
 
 int signal_exit_code() {

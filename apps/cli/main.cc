@@ -1,14 +1,18 @@
 // The command line: what can be said, and what a person is told when it goes wrong.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "checkpoint/json.h"
 #include "commands.h"
+#include "core/check.h"
 #include "interrupt.h"
 #include "pantograph/error.h"
 #include "pantograph/version.h"
@@ -16,7 +20,8 @@
 namespace pantograph::cli {
 namespace {
 
-constexpr int kUsageError = 2;
+constexpr int kFailed = 1;
+constexpr int kUsageError = 2;  // the command has to be another one
 
 constexpr const char* kScaleMissing =
     "--latent-scale is needed, since a file cannot tell what its numbers are: 'normalized' for "
@@ -33,10 +38,41 @@ const std::map<std::string, CheckpointForm> kForms = {
 const std::map<std::string, DType> kDTypes = {
     {"f32", DType::kF32}, {"bf16", DType::kBF16}, {"f16", DType::kF16}};
 
+const std::map<std::string, DType> kVideoDTypes = {{"f32", DType::kF32}, {"bf16", DType::kBF16}};
+const std::map<std::string, Precision> kPrecisions = {{"f32", Precision::kF32},
+                                                      {"bf16", Precision::kBF16}};
+const std::map<std::string, VideoCodec> kCodecs = {{"h264", VideoCodec::kH264},
+                                                   {"hevc", VideoCodec::kHevc},
+                                                   {"ffv1", VideoCodec::kFfv1},
+                                                   {"prores", VideoCodec::kProRes}};
+const std::map<std::string, PixelFormat> kPixelFormats = {{"yuv420p", PixelFormat::kYuv420p},
+                                                          {"yuv444p", PixelFormat::kYuv444p},
+                                                          {"yuv420p10", PixelFormat::kYuv420p10}};
+
+// A whole number of `least` or more; CLI11 alone takes "" for 0 and cuts what is too large.
+template <typename Number, typename Value>
+void add_number(CLI::App* app, const std::string& name, Value& value, Number least,
+                const std::string& text) {
+  app->add_option_function<std::string>(
+         name,
+         [&value, least, name](const std::string& word) {
+           Number number{};
+           const char* end = word.data() + word.size();
+           const auto [rest, error] = std::from_chars(word.data(), end, number);
+           if (error != std::errc() || rest != end || number < least) {
+             fail(ErrorKind::kInvalidArgument, name, ": '", word,
+                  "' is not a whole number of at least ", least);
+           }
+           value = number;
+         },
+         text)
+      ->type_name("N");
+}
+
 // An option that takes one of a few words.
-template <typename Value>
+template <typename Value, typename Choice>
 CLI::Option* add_choice(CLI::App* app, const std::string& name, Value& value,
-                        const std::map<std::string, Value>& choices, const std::string& text) {
+                        const std::map<std::string, Choice>& choices, const std::string& text) {
   std::string words;
   for (const auto& [word, unused] : choices) words += (words.empty() ? "" : "|") + word;
   const auto known = [choices, words](const std::string& word) {
@@ -60,6 +96,7 @@ class CommandLine {
         "      --latent-scale normalized -o clip.mp4\n"
         "Every verb has a --help with an example.");
     add_decode();
+    add_encode();
     add_inspect();
     add_convert();
     add_make();
@@ -68,35 +105,49 @@ class CommandLine {
   }
 
   int run(int argc, char** argv) {
+    // Not what was parsed: an argument before it may be the one that is wrong.
+    json_ = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
     try {
       app_.parse(argc, argv);
       action_();
       return 0;
     } catch (const CLI::ParseError& error) {
       if (error.get_exit_code() == 0) return app_.exit(error);  // --help, --version
-      if (app_.get_subcommands().empty()) {
-        const std::string verb = argc > 1 && argv[1][0] != '-' ? argv[1] : "";
-        return report(
-            "invalid_argument",
-            (verb.empty() ? "a verb is needed" : "'" + verb + "' is no verb") +
-                "; expected decode, inspect, convert, make, bench or info (see pantograph --help)",
-            kUsageError);
-      }
-      return report("invalid_argument", error.what(), kUsageError);
+      const std::string problem = verb_problem(argc, argv);
+      return report("invalid_argument", problem.empty() ? error.what() : problem, kUsageError);
     } catch (const Error& error) {
-      const bool cancelled = error.kind() == ErrorKind::kCancelled;
-      return report(to_string(error.kind()), error.what(), cancelled ? signal_exit_code() : 1);
+      return report(to_string(error.kind()), error.what(), exit_code(error.kind()));
     } catch (const std::bad_alloc&) {
-      return report("out_of_memory", "the machine has no memory left", 1);
+      return report("out_of_memory", "the machine has no memory left", kFailed);
     } catch (const std::exception& error) {
-      return report("internal", error.what(), 1);
+      return report("internal", error.what(), kFailed);
     }
   }
 
  private:
+  static int exit_code(ErrorKind kind) {
+    if (kind == ErrorKind::kCancelled) return signal_exit_code();
+    return kind == ErrorKind::kInvalidArgument ? kUsageError : kFailed;
+  }
+
+  // Where the verb is missing or unknown: that, and those there are.
+  [[nodiscard]] std::string verb_problem(int argc, char** argv) const {
+    const CLI::App* app = &app_;
+    int next = 1;  // the argument where a verb of `app` is expected
+    for (; !app->get_subcommands().empty(); ++next) app = app->get_subcommands().front();
+    if (app->get_require_subcommand_min() == 0) return {};
+    std::string verbs;
+    for (const CLI::App* verb : app->get_subcommands({})) {
+      verbs += (verbs.empty() ? "" : "|") + verb->get_name();
+    }
+    const std::string word = next < argc && argv[next][0] != '-' ? argv[next] : "";
+    return join(word.empty() ? "a verb is needed" : "'" + word + "' is no verb", " after ",
+                app->get_name(), "; expected ", verbs);
+  }
+
   int report(const char* kind, const std::string& message, int exit_code) const {
     std::fprintf(stderr, "pantograph: %s\n", message.c_str());
-    if (decode_.json) {
+    if (json_) {
       const Json error(Json::Object{{"kind", Json(std::string(kind))}, {"message", Json(message)}});
       std::printf("%s\n", Json(Json::Object{{"error", error}}).dump().c_str());
     }
@@ -117,29 +168,35 @@ class CommandLine {
     CLI::Option* scale = add_choice(verb, "--latent-scale", job.decode.scale, kScales,
                                     "What the numbers are: raw or normalized; no default");
     verb->add_option("-o,--output", job.output,
-                     "FILE.mp4, FILE.safetensors, a folder for PNG frames, or - for YUV4MPEG2 on "
-                     "standard output; for several files of latents a folder that gets a STEM.mp4 "
-                     "of each, or a name with {} where the STEM goes")
+                     "FILE.mp4, .mkv or .mov, FILE.safetensors, a folder for PNG frames, or - for "
+                     "YUV4MPEG2 on standard output; for several files of latents a folder that gets "
+                     "a STEM.mp4 of each, or a name with {} where the STEM goes")
         ->required();
-    verb->add_option("--fps", job.video.frames_per_second, "Frames a second")
-        ->capture_default_str();
-    verb->add_option("--crf", job.video.crf, "H.264 quality, 0 (lossless) to 51 (default 18)");
-    add_choice(verb, "--tensor-dtype", job.video.tensor_dtype,
-               {{"f32", DType::kF32}, {"bf16", DType::kBF16}}, "f32 or bf16, for .safetensors");
+    add_number(verb, "--fps", job.video.frames_per_second, 1, "Frames a second (default 24)");
+    add_choice(verb, "--codec", job.video.codec, kCodecs,
+               "h264 (default), hevc, ffv1 (.mkv) or prores (.mov, .mkv)");
+    add_choice(verb, "--pix-fmt", job.video.pixel_format, kPixelFormats,
+               "Of h264, hevc and ffv1 (default yuv420p)");
+    add_number(verb, "--crf", job.video.crf, 0,
+               "Quality of h264 and hevc, 0 (lossless) to 51 (default 18)");
+    verb->add_option("--preset", job.video.preset,
+                     "Effort of h264 and hevc: ultrafast to placebo (default medium)");
+    verb->add_option("--contact-sheet", job.video.contact_sheet,
+                     "FILE.png: up to 16 of the frames in one picture");
+    add_choice(verb, "--tensor-dtype", job.video.tensor_dtype, kVideoDTypes,
+               "f32 or bf16, for .safetensors");
     verb->add_option("--device", decode_.device, "auto, cpu, cuda or cuda:N")
         ->capture_default_str();
-    add_choice(verb, "--precision", job.decode.precision,
-               {{"f32", Precision::kF32}, {"bf16", Precision::kBF16}},
+    add_choice(verb, "--precision", job.decode.precision, kPrecisions,
                "Of weights and activations (default: bf16 on a GPU, f32 on a CPU)");
     verb->add_option("--max-memory", decode_.max_memory_gib,
                      "GiB the decode may take besides the weights")
         ->check(CLI::PositiveNumber);
     verb->add_flag("--dry-run", decode_.dry_run, "Print the memory that the decode would take");
-    verb->add_option("--frames-per-pass", job.decode.frames_per_pass,
-                     "Latent frames decoded at once (default: the most that fits usual memory)")
-        ->check(CLI::PositiveNumber);
-    verb->add_option("--threads", job.decode.context.threads, "CPU threads (default: one a core)")
-        ->check(CLI::PositiveNumber);
+    add_number(verb, "--frames-per-pass", job.decode.frames_per_pass, 1,
+               "Latent frames decoded at once (default: the most that fits usual memory)");
+    add_number(verb, "--threads", job.decode.context.threads, 1,
+               "CPU threads (default: one a core)");
     verb->add_flag("--json", decode_.json, "Print one JSON summary instead of text");
     verb->footer(
         "Examples:\n"
@@ -152,6 +209,33 @@ class CommandLine {
         if (scale->count() == 0) throw Error(ErrorKind::kInvalidArgument, kScaleMissing);
         cancel_on_signal(decode_.job.decode.cancel);
         decode(decode_);
+      };
+    });
+  }
+
+  void add_encode() {
+    CLI::App* verb = app_.add_subcommand("encode", "Turn an image or a video into latents");
+    EncodeJob& job = encode_.job;
+    verb->add_option("--vae", job.vae, "The VAE, with its encoder: a diffusers folder")->required();
+    verb->add_option("--input", job.input,
+                     "An image, or a video of 4 k + 1 frames; sides are multiples of 16")
+        ->required();
+    CLI::Option* scale = add_choice(verb, "--latent-scale", job.encode.scale, kScales,
+                                    "What the numbers shall be: raw or normalized; no default");
+    verb->add_option("-o,--output", job.output, "FILE.safetensors")->required();
+    add_choice(verb, "--dtype", job.dtype, kDTypes, "f32, bf16 or f16");
+    add_number(verb, "--threads", job.encode.context.threads, 1,
+               "CPU threads (default: one a core)");
+    verb->add_flag("--json", encode_.json, "Print one JSON summary instead of text");
+    verb->footer(
+        "Example:\n"
+        "  pantograph encode --vae vae --input first.png --latent-scale normalized -o "
+        "first.safetensors");
+    verb->callback([this, scale] {
+      action_ = [this, scale] {
+        if (scale->count() == 0) throw Error(ErrorKind::kInvalidArgument, kScaleMissing);
+        cancel_on_signal(encode_.job.encode.cancel);
+        encode(encode_);
       };
     });
   }
@@ -197,7 +281,7 @@ class CommandLine {
     CLI::App* vae = verb->add_subcommand("vae", "A VAE checkpoint with seeded random weights");
     vae->add_option("folder", make_vae_.folder, "The folder to write")->required();
     vae->add_flag("--tiny", make_vae_.tiny, "1/32 of the released model's channels");
-    vae->add_option("--seed", make_vae_.seed, "Another seed, other weights")->capture_default_str();
+    add_number(vae, "--seed", make_vae_.seed, 0U, "Another seed, other weights (default 0)");
     add_choice(vae, "--dtype", make_vae_.dtype, kDTypes, "f32, bf16 or f16");
     vae->footer("Example:\n  pantograph make vae --tiny --dtype bf16 tiny-vae");
     vae->callback([this] { action_ = [this] { make_vae(make_vae_); }; });
@@ -208,8 +292,8 @@ class CommandLine {
         ->required()
         ->delimiter(',')
         ->expected(3);
-    latents->add_option("--seed", make_latents_.seed, "Another seed, other latents")
-        ->capture_default_str();
+    add_number(latents, "--seed", make_latents_.seed, 0U,
+               "Another seed, other latents (default 0)");
     add_choice(latents, "--dtype", make_latents_.dtype, kDTypes, "f32, bf16 or f16");
     latents->footer("Example:\n  pantograph make latents --shape 9,20,36 latents.safetensors");
     latents->callback([this] {
@@ -259,8 +343,9 @@ class CommandLine {
     verb->callback([this] { action_ = info; });
   }
 
-  CLI::App app_{"Decodes Wan2.2 VAE latents to video.", "pantograph"};
+  CLI::App app_{"Decodes Wan2.2 VAE latents to video, and encodes video to latents.", "pantograph"};
   DecodeCommand decode_;
+  EncodeCommand encode_;
   InspectCommand inspect_;
   ConvertJob convert_;
   DType dtype_ = DType::kF32;  // of a conversion, where given
@@ -268,6 +353,7 @@ class CommandLine {
   MakeLatentsCommand make_latents_;
   BenchDecodeCommand bench_decode_;
   double max_memory_gib_ = 0;
+  bool json_ = false;  // for errors
   std::vector<std::int64_t> shape_;
   std::function<void()> action_;
 };

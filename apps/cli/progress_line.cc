@@ -20,16 +20,20 @@ std::string duration_text(double seconds) {
 
 std::string progress_text(const Progress& progress) {
   constexpr std::int64_t kCells = 24;
-  const std::int64_t total = std::max<std::int64_t>(1, progress.frames_total);
-  const std::int64_t filled = std::min(kCells, progress.frames_done * kCells / total);
+  const std::int64_t total = progress.frames_total;
   const double speed =
       progress.seconds > 0 ? static_cast<double>(progress.frames_done) / progress.seconds : 0;
-  char numbers[64];
-  std::snprintf(numbers, sizeof(numbers), "] %lld of %lld frames, %.*f frames/s",
-                static_cast<long long>(progress.frames_done), static_cast<long long>(total),
-                speed < 10 ? 2 : 0, speed);
-  std::string text = "[" + std::string(static_cast<std::size_t>(filled), '#') +
-                     std::string(static_cast<std::size_t>(kCells - filled), '-') + numbers;
+  std::string text;
+  if (total > 0) {
+    const auto filled =
+        static_cast<std::size_t>(std::min(kCells, progress.frames_done * kCells / total));
+    text = "[" + std::string(filled, '#') + std::string(kCells - filled, '-') + "] ";
+  }
+  text += std::to_string(progress.frames_done);
+  if (total > 0) text += " of " + std::to_string(total);
+  char rate[32];
+  std::snprintf(rate, sizeof(rate), " frames, %.*f frames/s", speed < 10 ? 2 : 0, speed);
+  text += rate;
   if (speed > 0 && progress.frames_done < total) {
     text +=
         ", " + duration_text(static_cast<double>(total - progress.frames_done) / speed) + " left";
