@@ -181,7 +181,7 @@ TEST(DecodeOnGpu, MakesThePicturesThatTheCpuMakes) {
   for (std::int64_t i = 0; i < frames.frame_count; ++i) {
     const RgbFrame frame{frames.pixels.data() + i * luma * 3, height, width};
     std::vector<std::uint8_t> picture(static_cast<std::size_t>(luma * 3 / 2));
-    rgb_to_yuv420(frame, {.height = height,
+    rgb_to_yuv(frame, {.height = height,
                           .width = width,
                           .y = {picture.data(), width},
                           .cb = {picture.data() + luma, width / 2},
