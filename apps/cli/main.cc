@@ -167,10 +167,11 @@ class CommandLine {
     verb->add_option("--tensor", job.tensor, "The tensor's name, where the file holds several");
     CLI::Option* scale = add_choice(verb, "--latent-scale", job.decode.scale, kScales,
                                     "What the numbers are: raw or normalized; no default");
-    verb->add_option("-o,--output", job.output,
-                     "FILE.mp4, .mkv or .mov, FILE.safetensors, a folder for PNG frames, or - for "
-                     "YUV4MPEG2 on standard output; for several files of latents a folder that gets "
-                     "a STEM.mp4 of each, or a name with {} where the STEM goes")
+    verb->add_option(
+            "-o,--output", job.output,
+            "FILE.mp4, .mkv or .mov, FILE.safetensors, a folder for PNG frames, or - for "
+            "YUV4MPEG2 on standard output; for several files of latents a folder that gets "
+            "a STEM.mp4 of each, or a name with {} where the STEM goes")
         ->required();
     add_number(verb, "--fps", job.video.frames_per_second, 1, "Frames a second (default 24)");
     add_choice(verb, "--codec", job.video.codec, kCodecs,

@@ -50,8 +50,7 @@ Work open_latents(const DecodeJob& job) {
   }
   if (job.video.contact_sheet.empty()) return work;
   for (std::size_t i = 0; i < work.tasks.size(); ++i) {
-    work.tasks[i].contact_sheet =
-        numbered_output(job.video.contact_sheet, i, work.tasks.size());
+    work.tasks[i].contact_sheet = numbered_output(job.video.contact_sheet, i, work.tasks.size());
     refuse_overwriting(work.tasks[i].contact_sheet, inputs);
   }
   return work;
