@@ -22,7 +22,7 @@ using test::largest_difference;
 constexpr Device kGpu{.kind = DeviceKind::kCuda};
 
 // f32 sums in another order than diffusers'; bf16 with 8 bits through some 40 layers.
-constexpr double kTolerance = 2e-4, kBf16Tolerance = 0.08;
+constexpr double kTolerance = 2e-4;
 
 DecodeOptions on_gpu(Precision precision) {
   return {.precision = precision, .context = {.device = kGpu}};
@@ -69,6 +69,7 @@ std::size_t free_bytes() {
 
 struct Clip {
   std::string checkpoint, folder, name;
+  double bf16_tolerance = 0.08;
 };
 void PrintTo(const Clip& clip, std::ostream* out) {
   *out << clip.checkpoint << "/" << clip.name;
@@ -93,9 +94,13 @@ TEST_P(GoldenClipOnGpu, DecodesAsDiffusersDoes) {
     vae.decode(one(latents), f32, on_gpu(Precision::kF32));
     EXPECT_LE(largest_difference(f32, one(video)), kTolerance);
     vae.decode(one(latents), bf16, on_gpu(Precision::kBF16));
-    EXPECT_LE(largest_difference(bf16, one(video)), kBf16Tolerance);
+    EXPECT_LE(largest_difference(bf16, one(video)), clip.bf16_tolerance);
   }
 }
+
+// 1.5 times the 0.1533 by which diffusers' own bf16 decode misses this clip: 3 channels average
+// little out.
+constexpr double kOddT3 = 0.2299;
 
 INSTANTIATE_TEST_SUITE_P(
     All, GoldenClipOnGpu,
@@ -103,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Clip{"tiny", "tiny", "t2_3x5"}, Clip{"tiny", "tiny", "t3_1x2"},
                     Clip{"tiny", "tiny", "t5_1x1"}, Clip{"tiny", "tiny", "b2_t2_1x2"},
                     Clip{"tiny", "tiny", "t2_2x1_normalized"}, Clip{"odd", "odd", "t1_1x3"},
-                    Clip{"odd", "odd", "t2_1x1"}, Clip{"odd", "odd", "t3_3x1"},
+                    Clip{"odd", "odd", "t2_1x1"}, Clip{"odd", "odd", "t3_3x1", kOddT3},
                     Clip{"odd_bf16", "odd_bf16", "t2_1x2"}, Clip{"odd_f16", "odd_f16", "t2_1x2"}));
 
 TEST(DecodeOnGpu, AgreesWithTheCpuOnSizesThatFillNoTile) {
@@ -182,10 +187,10 @@ TEST(DecodeOnGpu, MakesThePicturesThatTheCpuMakes) {
     const RgbFrame frame{frames.pixels.data() + i * luma * 3, height, width};
     std::vector<std::uint8_t> picture(static_cast<std::size_t>(luma * 3 / 2));
     rgb_to_yuv(frame, {.height = height,
-                          .width = width,
-                          .y = {picture.data(), width},
-                          .cb = {picture.data() + luma, width / 2},
-                          .cr = {picture.data() + luma * 5 / 4, width / 2}});
+                       .width = width,
+                       .y = {picture.data(), width},
+                       .cb = {picture.data() + luma, width / 2},
+                       .cr = {picture.data() + luma * 5 / 4, width / 2}});
     expected_yuv.insert(expected_yuv.end(), picture.begin(), picture.end());
     picture.resize(static_cast<std::size_t>(luma * 3));
     rgb_to_rgb24(frame, {picture.data(), width * 3});
