@@ -176,8 +176,8 @@ void read_merges(const Json& model, const Vocabulary& vocabulary, const Reader& 
   for (std::size_t rank = 0; rank < merges.size(); ++rank) {
     const auto [left, right] = read_merge(merges[rank], read);
     const std::int32_t left_id = id(left), right_id = id(right);
-    pairs.merges[BytePairs::pair_key(left_id, right_id)] = {
-        .rank = static_cast<std::int32_t>(rank), .result = id(left + right)};
+    pairs.merges[BytePairs::pair_key(left_id, right_id)] = {.rank = static_cast<std::int32_t>(rank),
+                                                            .result = id(left + right)};
   }
 }
 

@@ -44,9 +44,7 @@ class CountingSink final : public FrameSink {
       : target_(target), progress_(progress) {
     state_.frames_total = total;
   }
-  [[nodiscard]] FrameFormat preferred_format() const override {
-    return target_.preferred_format();
-  }
+  [[nodiscard]] FrameFormat preferred_format() const override { return target_.preferred_format(); }
   void write(const TensorView& frames) override {
     const Clock::time_point write_begin = Clock::now();
     target_.write(frames);

@@ -201,10 +201,10 @@ struct Timed {
 // Fastest first.
 std::vector<Timed> time_engines(const Conv3dProblem& problem, bool bare, const Trial& trial) {
   std::vector<Timed> timed;
-  const double flops = 2.0 * static_cast<double>(problem.frames * problem.height * problem.width) *
-                       static_cast<double>(problem.in_channels * problem.out_channels) *
-                       static_cast<double>(problem.kernel.time * problem.kernel.height *
-                                           problem.kernel.width);
+  const double flops =
+      2.0 * static_cast<double>(problem.frames * problem.height * problem.width) *
+      static_cast<double>(problem.in_channels * problem.out_channels) *
+      static_cast<double>(problem.kernel.time * problem.kernel.height * problem.kernel.width);
   const int most = flops < kLeastFlops ? 1 : kMostTimed;
   for (const bool fused : {true, false}) {
     // A residual is added by an engine, and what is left to the caller by none.
