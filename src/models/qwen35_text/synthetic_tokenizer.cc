@@ -98,17 +98,14 @@ void write_text(const std::filesystem::path& path, const std::string& content) {
 
 }  // namespace
 
-std::int32_t make_tokenizer(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) fail(ErrorKind::kIo, folder.string(), ": cannot make the folder: ", error.message());
-
+Json synthetic_tokenizer_json() {
   Json::Object vocabulary;
   const auto add = [&](std::string token) {
     vocabulary.emplace_back(std::move(token), Json(static_cast<std::int64_t>(vocabulary.size())));
   };
-  for (int byte = 0; byte < 256; ++byte)
+  for (int byte = 0; byte < 256; ++byte) {
     add(utf8(byte_character(static_cast<unsigned char>(byte))));
+  }
   Json::Array merges;
   for (const auto& [left, right] : kMerges) {
     add(join(left, right));
@@ -118,32 +115,39 @@ std::int32_t make_tokenizer(const std::filesystem::path& folder) {
   Json::Array added;
   for (const std::string_view content : kSpecial) added.push_back(added_token(content, next++));
 
-  const Json tokenizer(
-      Json::Object{{"version", text("1.0")},
-                   {"truncation", Json()},
-                   {"padding", Json()},
-                   {"added_tokens", Json(std::move(added))},
-                   {"normalizer", Json(Json::Object{{"type", text("NFC")}})},
-                   {"pre_tokenizer", pre_tokenizer()},
-                   {"post_processor", byte_level(false)},
-                   {"decoder", byte_level(false)},
-                   {"model", Json(Json::Object{{"type", text("BPE")},
-                                               {"dropout", Json()},
-                                               {"unk_token", Json()},
-                                               {"continuing_subword_prefix", text("")},
-                                               {"end_of_word_suffix", text("")},
-                                               {"fuse_unk", Json(false)},
-                                               {"byte_fallback", Json(false)},
-                                               {"ignore_merges", Json(false)},
-                                               {"vocab", Json(std::move(vocabulary))},
-                                               {"merges", Json(std::move(merges))}})}});
+  return Json(Json::Object{{"version", text("1.0")},
+                           {"truncation", Json()},
+                           {"padding", Json()},
+                           {"added_tokens", Json(std::move(added))},
+                           {"normalizer", Json(Json::Object{{"type", text("NFC")}})},
+                           {"pre_tokenizer", pre_tokenizer()},
+                           {"post_processor", byte_level(false)},
+                           {"decoder", byte_level(false)},
+                           {"model", Json(Json::Object{{"type", text("BPE")},
+                                                       {"dropout", Json()},
+                                                       {"unk_token", Json()},
+                                                       {"continuing_subword_prefix", text("")},
+                                                       {"end_of_word_suffix", text("")},
+                                                       {"fuse_unk", Json(false)},
+                                                       {"byte_fallback", Json(false)},
+                                                       {"ignore_merges", Json(false)},
+                                                       {"vocab", Json(std::move(vocabulary))},
+                                                       {"merges", Json(std::move(merges))}})}});
+}
+
+std::int32_t make_tokenizer(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) fail(ErrorKind::kIo, folder.string(), ": cannot make the folder: ", error.message());
+
+  const Json tokenizer = synthetic_tokenizer_json();
   const Json config(Json::Object{{"tokenizer_class", text("Qwen2Tokenizer")},
                                  {"eos_token", text("<|im_end|>")},
                                  {"pad_token", text("<|endoftext|>")},
                                  {"chat_template", text(kChatTemplate)}});
   write_text(folder / "tokenizer.json", tokenizer.dump(2) + "\n");
   write_text(folder / "tokenizer_config.json", config.dump(2) + "\n");
-  return static_cast<std::int32_t>(next);
+  return parse_tokenizer(tokenizer, "tokenizer.json").vocabulary;
 }
 
 }  // namespace pantograph::qwen35_text
