@@ -11,6 +11,7 @@
 namespace pantograph::device {
 namespace {
 
+// NOLINTBEGIN(readability-identifier-naming, bugprone-macro-parentheses): the library's own names
 #define PANTOGRAPH_CUBLASLT(name)    \
   decltype(&::cublasLt##name) name = \
       function<decltype(::cublasLt##name)>(GpuLibrary::kCublasLt, "cublasLt" #name)
@@ -30,6 +31,7 @@ struct Functions {
   PANTOGRAPH_CUBLASLT(Matmul);
 };
 #undef PANTOGRAPH_CUBLASLT
+// NOLINTEND(readability-identifier-naming, bugprone-macro-parentheses)
 
 const Functions& functions() {
   static const Functions instance;
@@ -61,7 +63,7 @@ cudaDataType_t native(DType dtype) {
 // Owns one of the library's descriptions.
 template <typename Native>
 struct Described {
-  Described(cublasStatus_t (*destroy)(Native)) : destroy_(destroy) {}
+  explicit Described(cublasStatus_t (*destroy)(Native)) : destroy_(destroy) {}
   Described(const Described&) = delete;
   Described& operator=(const Described&) = delete;
   ~Described() {

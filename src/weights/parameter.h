@@ -14,7 +14,7 @@ namespace pantograph {
 
 class Parameter {
  public:
-  // Implicit: a vector of values is a parameter.
+  // A vector of values is a parameter. NOLINTNEXTLINE(google-explicit-constructor)
   Parameter(std::vector<float> values) : state_(std::make_unique<State>(std::move(values))) {}
 
   [[nodiscard]] std::span<const float> values() const { return state_->values; }
