@@ -5,7 +5,6 @@
 #include "core/check.h"
 
 namespace pantograph {
-
 Arena::Block Arena::take(std::size_t bytes) {
   const std::size_t size =
       (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
@@ -14,8 +13,10 @@ Arena::Block Arena::take(std::size_t bytes) {
   for (; next != used_.end() && next->offset - offset < size; ++next) {
     offset = next->offset + next->bytes;
   }
-  require(capacity_ == 0 || offset + size <= capacity_, "a pass needs ", offset + size,
-          " bytes where ", capacity_, " were planned");
+  if (capacity_ > 0 && (size > capacity_ || offset > capacity_ - size)) {
+    fail(slab_ == nullptr ? ErrorKind::kOutOfMemory : ErrorKind::kInternal, "a pass needs ", size,
+         " bytes at ", offset, " where there are ", capacity_);
+  }
   used_.insert(next, {offset, size});
   peak_ = std::max(peak_, offset + size);
   return {this, offset, size};

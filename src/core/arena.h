@@ -33,8 +33,10 @@ class Arena {
     }
     ~Block() { release(); }
 
-    // Not to be dereferenced while planning.
-    [[nodiscard]] std::byte* data() const { return arena_ ? arena_->slab_ + offset_ : nullptr; }
+    // nullptr while planning.
+    [[nodiscard]] std::byte* data() const {
+      return arena_ != nullptr && arena_->slab_ != nullptr ? arena_->slab_ + offset_ : nullptr;
+    }
     [[nodiscard]] std::size_t bytes() const { return bytes_; }
     void release() noexcept;
 
@@ -46,10 +48,12 @@ class Arena {
     std::size_t offset_ = 0, bytes_ = 0;
   };
 
+  // Throws kInternal for what would leave the slab, kOutOfMemory for what is beyond the bytes that
+  // may be planned with.
   Block take(std::size_t bytes);
 
-  // The slab later blocks lie in; only while no block is out. Throws kInternal where a later take()
-  // would leave it.
+  // The slab later blocks lie in; nullptr to plan, within `bytes` unless that is 0. Only while no
+  // block is out.
   void bind(std::byte* slab, std::size_t bytes);
   [[nodiscard]] std::size_t peak() const { return peak_; }
   void reset_peak() { peak_ = 0; }
@@ -59,7 +63,7 @@ class Arena {
     std::size_t offset, bytes;
   };
   std::byte* slab_ = nullptr;
-  std::size_t capacity_ = 0;  // 0 while planning
+  std::size_t capacity_ = 0;  // 0: no limit
   std::size_t peak_ = 0;
   std::vector<Range> used_;  // sorted by offset
 };

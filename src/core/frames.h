@@ -5,12 +5,13 @@
 #include <cstdint>
 
 #include "core/arena.h"
+#include "core/check.h"
 #include "pantograph/tensor_view.h"
 
 namespace pantograph {
 
 struct FramesView {
-  std::byte* data = nullptr;
+  std::byte* data = nullptr;  // stays nullptr while planning
   DType dtype = DType::kF32;
   std::int64_t frames = 0, height = 0, width = 0, channels = 0;
 
@@ -27,7 +28,7 @@ struct FramesView {
   // Frames [begin, begin + count). A negative `begin` reaches the room in front (see Frames).
   [[nodiscard]] FramesView slice(std::int64_t begin, std::int64_t count) const {
     FramesView part = *this;
-    part.data += begin * static_cast<std::int64_t>(frame_bytes());
+    if (data != nullptr) part.data += begin * static_cast<std::int64_t>(frame_bytes());
     part.frames = count;
     return part;
   }
@@ -46,9 +47,16 @@ class Frames {
               .height = height,
               .width = width,
               .channels = channels} {
+    std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
+    if (!checked_multiply(bytes, channels, bytes) || !checked_multiply(bytes, width, bytes) ||
+        !checked_multiply(bytes, height, bytes) || !checked_multiply(bytes, frames + lead, bytes)) {
+      fail(ErrorKind::kOutOfMemory, frames, " frames of ", height, " x ", width, " with ", channels,
+           " channels are more than any memory holds");
+    }
     const std::size_t lead_bytes = static_cast<std::size_t>(lead) * view_.frame_bytes();
-    block_ = arena.take(view_.bytes() + lead_bytes);
-    view_.data = block_.data() + lead_bytes;
+    block_ = arena.take(static_cast<std::size_t>(bytes));
+    view_.data = block_.data();
+    if (view_.data != nullptr) view_.data += lead_bytes;
   }
 
   [[nodiscard]] const FramesView& view() const { return view_; }

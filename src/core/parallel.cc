@@ -7,7 +7,14 @@
 #include <exception>
 #include <mutex>
 
+#include "core/check.h"
+
 namespace pantograph {
+namespace {
+
+constexpr int kMostThreads = 1024;  // OpenMP ends the program where the system has no more
+
+}  // namespace
 
 int available_cores() {
   cpu_set_t set;
@@ -42,6 +49,10 @@ void parallel_for(std::int64_t count, std::int64_t grain,
 }
 
 ThreadLimit::ThreadLimit(int threads) : before_(omp_get_max_threads()) {
+  if (threads < 0 || threads > kMostThreads) {
+    fail(ErrorKind::kInvalidArgument, threads, " threads; expected 1 to ", kMostThreads,
+         ", or 0 for one a core");
+  }
   omp_set_num_threads(threads > 0 ? threads : available_cores());
 }
 

@@ -17,7 +17,8 @@ void parallel_for(std::int64_t count, std::int64_t grain,
 // Sets the number of threads that loops and oneDNN use in the calling thread, for its lifetime.
 class ThreadLimit {
  public:
-  explicit ThreadLimit(int threads);  // 0: one for each available core
+  // 0: one for each available core. Throws Error(kInvalidArgument).
+  explicit ThreadLimit(int threads);
   ~ThreadLimit();
   ThreadLimit(const ThreadLimit&) = delete;
   ThreadLimit& operator=(const ThreadLimit&) = delete;

@@ -11,7 +11,7 @@ FramesView CausalState::history(const void* owner, const FramesView& x, std::int
     require(buffer_.data() == nullptr, "a history that was not planned");
     bytes_ += (kept.bytes() + Arena::kAlignment - 1) / Arena::kAlignment * Arena::kAlignment;
   }
-  kept.data = buffer_.data() + entry->second;
+  kept.data = buffer_.data() == nullptr ? nullptr : buffer_.data() + entry->second;
   return kept;
 }
 

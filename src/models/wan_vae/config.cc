@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <set>
 #include <string_view>
 
@@ -164,6 +166,17 @@ void require_consistent(const VaeConfig& config, const Json& json, const Reader&
   if (config.latents_mean.size() != channels || config.latents_std.size() != channels) {
     read.refuse(ErrorKind::kFormat, "\"latents_mean\" and \"latents_std\" must hold ", channels,
                 " numbers each, one for each latent channel");
+  }
+  for (std::size_t c = 0; c < channels; ++c) {
+    // They are worked with in f32.
+    constexpr double kMost = std::numeric_limits<float>::max();
+    if (!(std::abs(config.latents_mean[c]) <= kMost)) {
+      read.refuse(ErrorKind::kFormat, "\"latents_mean\" holds ", config.latents_mean[c]);
+    }
+    if (!(config.latents_std[c] > 0 && config.latents_std[c] <= kMost)) {
+      read.refuse(ErrorKind::kFormat, "\"latents_std\" holds ", config.latents_std[c],
+                  "; expected positive numbers");
+    }
   }
   if (read.integer("out_channels", kMostChannels) != 3 * config.patch_size * config.patch_size) {
     read.refuse(ErrorKind::kFormat, "\"out_channels\" must be 3 x patch_size x patch_size = ",
@@ -366,7 +379,8 @@ std::vector<std::string> check_tensors(const VaeConfig& config, const Checkpoint
   for (const TensorSpec& spec : specs) expected.insert(spec.name);
   for (const auto& [name, tensor] : checkpoint.tensors) {
     const bool encoder = name.starts_with("encoder.") || name.starts_with("quant_conv.");
-    if (!encoder && !expected.contains(name)) problems.push_back(name + " is not expected");
+    if (!encoder && !expected.contains(name))
+      problems.push_back(Json(name).dump() + " is not expected");
   }
   return problems;
 }

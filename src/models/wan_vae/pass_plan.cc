@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <optional>
 #include <vector>
 
 #include "core/memory.h"
@@ -12,6 +14,7 @@ namespace {
 // What a decode takes by itself: beyond this, larger passes bring almost nothing.
 constexpr std::size_t kUsualOnCpu = std::size_t{3} << 29;   // 1.5 GiB
 constexpr std::size_t kUsualOnGpu = std::size_t{15} << 29;  // 7.5 GiB
+constexpr std::int64_t kLongestSide = 1 << 16;              // oneDNN counts sides in 32 bits
 constexpr std::size_t kLeftOnGpu = std::size_t{384} << 20;  // for libraries' code and workspaces
 
 // Fastest first. On a CPU few latent frames fill it, and memory is better spent on one group of all
@@ -48,10 +51,12 @@ std::vector<PassSize> candidates(const Device& device, std::int64_t frames_per_p
   return sizes;
 }
 
-// Of passes of `shortest` up to size.latent_frames latent frames.
-PassPlan measure(const Decoder& decoder, const ClipShape& clip, const PassSize& size,
-                 std::int64_t shortest) {
+// Nothing where the passes need more than `limit` bytes; planning stops there, for oneDNN can think
+// for minutes about shapes that no machine holds.
+std::optional<PassPlan> measure(const Decoder& decoder, const ClipShape& clip, const PassSize& size,
+                                std::size_t limit) {
   Arena arena;
+  arena.bind(nullptr, limit);
   ops::PlanCache plans;
   CausalState state;
   FrameOutput output(clip.patch);
@@ -59,16 +64,21 @@ PassPlan measure(const Decoder& decoder, const ClipShape& clip, const PassSize& 
       .ops = {.device = clip.device, .arena = &arena, .plans = &plans, .planning = true},
       .state = &state,
       .dtype = clip.dtype};
-  for (std::int64_t frames = shortest; frames <= size.latent_frames; ++frames) {
-    for (const bool first : {true, false}) {
-      decoder.decode(pass, size, placeholder(clip, frames), clip.scale, first,
-                     [&](const Pass& p, const FramesView& patches) { output.emit(p, patches); });
+  try {
+    for (std::int64_t frames = size.latent_frames; frames > 0; frames = shorter_pass(frames)) {
+      for (const bool first : {true, false}) {
+        decoder.decode(pass, size, placeholder(clip, frames), clip.scale, first,
+                       [&](const Pass& p, const FramesView& patches) { output.emit(p, patches); });
+      }
     }
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kOutOfMemory) throw;
+    return std::nullopt;
   }
   const bool gpu = clip.device.kind == DeviceKind::kCuda;
-  return {.size = size,
-          .bytes = arena.peak() + state.bytes() + (gpu ? output.bytes() : 0),
-          .slab_bytes = arena.peak()};
+  const std::size_t bytes = arena.peak() + state.bytes() + (gpu ? output.bytes() : 0);
+  if (bytes > limit) return std::nullopt;
+  return PassPlan{.size = size, .bytes = bytes, .slab_bytes = arena.peak()};
 }
 
 std::size_t free_memory(const Device& device) {
@@ -110,36 +120,42 @@ ClipShape clip_shape(const VaeConfig& config, std::int64_t height, std::int64_t 
 }
 
 TensorView placeholder(const ClipShape& clip, std::int64_t frames) {
-  return TensorView::dense(nullptr, DType::kF32, {clip.channels, frames, clip.height, clip.width});
+  return {.rank = 4, .shape = {clip.channels, frames, clip.height, clip.width}};
+}
+
+std::int64_t shorter_pass(std::int64_t frames) {
+  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(frames - 1)));
 }
 
 PassPlan choose_pass(const Decoder& decoder, const ClipShape& clip, std::int64_t frames_per_pass,
                      std::size_t limit) {
+  if (clip.height > kLongestSide || clip.width > kLongestSide) {
+    fail(ErrorKind::kInvalidArgument, "latents of ", clip.height, " x ", clip.width,
+         "; height and width must be at most ", kLongestSide);
+  }
   const bool cpu = clip.device.kind == DeviceKind::kCpu;
   const bool limited = limit > 0;
   const std::size_t most = limited ? limit : free_memory(clip.device);
   const std::size_t wanted = limited ? limit : std::min(most, cpu ? kUsualOnCpu : kUsualOnGpu);
-  PassPlan smallest;
+  std::optional<PassPlan> smallest;
   for (const PassSize& size : candidates(clip.device, frames_per_pass)) {
-    const PassPlan plan = measure(decoder, clip, size, size.latent_frames);
-    if (smallest.bytes == 0 || plan.bytes < smallest.bytes) smallest = plan;
-    if (plan.bytes <= wanted) break;
+    const auto plan = measure(decoder, clip, size, most);
+    if (plan && plan->bytes <= wanted) return *plan;
+    if (plan && (!smallest || plan->bytes < smallest->bytes)) smallest = plan;
   }
-  // Shorter passes take less, but for gaps between blocks that a full one happens not to leave.
-  if (smallest.bytes <= most) return measure(decoder, clip, smallest.size, 1);
+  if (smallest) return *smallest;
 
+  const std::int64_t asked = std::max<std::int64_t>(1, frames_per_pass);
   std::string advice = "use smaller latents or a device with more memory";
   for (const PassSize& size : candidates(clip.device, 0)) {
-    if (size.latent_frames < smallest.size.latent_frames &&
-        measure(decoder, clip, size, size.latent_frames).bytes <= most) {
+    if (size.latent_frames < asked && measure(decoder, clip, size, most)) {
       advice = join(size.latent_frames, " a pass would fit");
       break;
     }
   }
-  fail(ErrorKind::kOutOfMemory, "latents of ", clip.height, " x ", clip.width, " need ",
-       format_bytes(smallest.bytes), " at ", smallest.size.latent_frames,
-       " latent frames a pass, and ", format_bytes(most),
-       limited ? " are allowed" : " are available", "; ", advice);
+  fail(ErrorKind::kOutOfMemory, "latents of ", clip.height, " x ", clip.width,
+       " need more than the ", format_bytes(most), limited ? " allowed" : " available", " at ",
+       asked, asked == 1 ? " latent frame a pass; " : " latent frames a pass; ", advice);
 }
 
 }  // namespace pantograph::wan_vae

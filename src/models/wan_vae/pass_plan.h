@@ -25,13 +25,18 @@ ClipShape clip_shape(const VaeConfig& config, std::int64_t height, std::int64_t 
 struct PassPlan {
   PassSize size;
   std::size_t bytes = 0;  // that the session takes: activations, history, frames on their way out
-  std::size_t slab_bytes = 0;  // of these, for activations
+  std::size_t slab_bytes = 0;  // of them, activations
 };
 
 // `limit` 0: what the device has free, within reason. Throws Error(kOutOfMemory) naming a pass size
 // that fits where `frames_per_pass` (0: free choice) does not.
 PassPlan choose_pass(const Decoder& decoder, const ClipShape& clip, std::int64_t frames_per_pass,
                      std::size_t limit);
+
+// The next shorter pass: a power of two, so that few sizes make up any number of frames. Each has
+// its memory counted, for one may need more than a longer one, whose blocks fit other gaps; 0
+// after 1.
+std::int64_t shorter_pass(std::int64_t frames);
 
 // Latents of this shape that hold nothing, for planning.
 TensorView placeholder(const ClipShape& clip, std::int64_t frames);

@@ -71,13 +71,13 @@ void Session::prepare() {
 }
 
 void Session::check(const TensorView& latents) const {
-  if (spent_) {
-    fail(ErrorKind::kInvalidArgument, "this session ended with an error; make a new one");
-  }
   if (latents.rank != 4 || latents.shape[0] != clip_.channels) {
     fail(ErrorKind::kInvalidArgument, "a session takes latents [", clip_.channels, ", n, ",
          clip_.height, ", ", clip_.width, "], not a tensor of ", latents.rank,
          " dimensions that begins with ", latents.rank > 0 ? latents.shape[0] : 0);
+  }
+  if (latents.shape[1] < 0) {
+    fail(ErrorKind::kInvalidArgument, "latents of ", latents.shape[1], " frames were pushed");
   }
   if (latents.shape[2] != clip_.height || latents.shape[3] != clip_.width) {
     fail(ErrorKind::kInvalidArgument, "latents of ", latents.shape[2], " x ", latents.shape[3],
@@ -96,20 +96,23 @@ std::optional<std::int64_t> Session::first_bad_frame(const TensorView& latents) 
 }
 
 void Session::push(const TensorView& latents, FrameSink& sink) {
-  check(latents);
+  if (spent_) {
+    fail(ErrorKind::kInvalidArgument, "this session ended with an error; make a new one");
+  }
   spent_ = true;  // until this push has succeeded
+  check(latents);
   const device::CurrentDevice current(clip_.device);
   const ThreadLimit threads(options_.context.threads);
-  const std::int64_t frames = latents.shape[1], step = plan_.size.latent_frames;
+  const std::int64_t frames = latents.shape[1];
   if (const auto bad = first_bad_frame(latents)) {
     fail(ErrorKind::kInvalidArgument, "latent frame ", pushed_ + *bad,
          " holds NaN or infinity; the video would be black from there on");
   }
   output_.begin(sink);
-  for (std::int64_t begin = 0; begin < frames; begin += step) {
-    const std::int64_t count = std::min(step, frames - begin);
+  for (std::int64_t begin = 0, count = 0; begin < frames; begin += count) {
+    for (count = plan_.size.latent_frames; count > frames - begin;) count = shorter_pass(count);
     const bool first = pushed_ == 0;
-    // A shorter pass takes no more memory than was planned, but its convolutions are new.
+    // The memory of a shorter pass was counted, but its convolutions are new.
     arena_.bind(nullptr, 0);
     plan_pass(plans_, plan_.size, count, first);
     prepare();

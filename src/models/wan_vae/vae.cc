@@ -79,7 +79,7 @@ void check_clip(const VaeConfig& config, const TensorView& latents) {
     fail(ErrorKind::kInvalidArgument, "latents are ", to_string(latents.dtype),
          "; expected f32, bf16 or f16");
   }
-  if (latents.elements() == 0) {
+  if (latents.shape[1] < 1 || latents.shape[2] < 1 || latents.shape[3] < 1) {
     fail(ErrorKind::kInvalidArgument, "the latents are empty: [", latents.shape[0], ", ",
          latents.shape[1], ", ", latents.shape[2], ", ", latents.shape[3], "]");
   }

@@ -68,30 +68,31 @@ void frame_attention(const Context& context, const FramesView& qkv, const Frames
   if (context.device.kind == DeviceKind::kCuda) return cuda::frame_attention(context, qkv, y);
   const std::int64_t row = 3 * channels;
   const float scale = 1.0F / std::sqrt(static_cast<float>(channels));
-  for (std::int64_t begin = 0; begin < positions; begin += kQueryBlock) {
-    const std::int64_t queries = std::min(kQueryBlock, positions - begin);
-    const Product scores(matrix(queries, channels, row, 1), matrix(channels, positions, 1, row),
-                         matrix(queries, positions, positions, 1));
-    const Product mix(matrix(queries, positions, positions, 1), matrix(positions, channels, row, 1),
-                      matrix(queries, channels, channels, 1));
-    const Arena::Block weights =
-        context.arena->take(static_cast<std::size_t>(queries * positions) * sizeof(float));
-    const Arena::Block workspace =
-        context.arena->take(std::max(scores.workspace_bytes(), mix.workspace_bytes()));
-    if (context.planning) continue;
-    auto* s = reinterpret_cast<float*>(weights.data());
-    for (std::int64_t frame = 0; frame < y.frames; ++frame) {
-      context.stop_if_cancelled();
-      float* q = qkv.f32() + (frame * positions + begin) * row;
-      float* k = qkv.f32() + frame * positions * row + channels;
-      float* v = k + channels;
-      scores.run(q, k, s, workspace.data());
-      parallel_for(queries, 1, [&](std::int64_t first, std::int64_t last) {
-        for (std::int64_t i = first; i < last; ++i)
-          softmax_row(s + i * positions, positions, scale);
-      });
-      mix.run(s, v, y.f32() + (frame * positions + begin) * channels, workspace.data());
-    }
+  // Blocks of one size, so that two products serve them all; the last may overlap the one before.
+  const std::int64_t blocks = (positions + kQueryBlock - 1) / kQueryBlock;
+  const std::int64_t queries = (positions + blocks - 1) / blocks;
+  const Product scores(matrix(queries, channels, row, 1), matrix(channels, positions, 1, row),
+                       matrix(queries, positions, positions, 1));
+  const Product mix(matrix(queries, positions, positions, 1), matrix(positions, channels, row, 1),
+                    matrix(queries, channels, channels, 1));
+  const Arena::Block weights =
+      context.arena->take(static_cast<std::size_t>(queries * positions) * sizeof(float));
+  const Arena::Block workspace =
+      context.arena->take(std::max(scores.workspace_bytes(), mix.workspace_bytes()));
+  if (context.planning) return;
+  auto* s = reinterpret_cast<float*>(weights.data());
+  for (std::int64_t block = 0; block < y.frames * blocks; ++block) {
+    context.stop_if_cancelled();
+    const std::int64_t frame = block / blocks;
+    const std::int64_t begin = std::min(block % blocks * queries, positions - queries);
+    float* q = qkv.f32() + (frame * positions + begin) * row;
+    float* k = qkv.f32() + frame * positions * row + channels;
+    float* v = k + channels;
+    scores.run(q, k, s, workspace.data());
+    parallel_for(queries, 1, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) softmax_row(s + i * positions, positions, scale);
+    });
+    mix.run(s, v, y.f32() + (frame * positions + begin) * channels, workspace.data());
   }
 }
 
