@@ -1,0 +1,145 @@
+#include "core/arena.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "core/frames.h"
+#include "core/random.h"
+#include "support/expect_error.h"
+
+namespace pantograph {
+namespace {
+
+using test::expect_error;
+
+TEST(Arena, RoundsUpToItsAlignmentAndMeasuresThePeak) {
+  Arena arena;
+  EXPECT_EQ(arena.peak(), 0U);
+  {
+    const Arena::Block a = arena.take(1);
+    EXPECT_EQ(a.bytes(), 256U);
+    const Arena::Block b = arena.take(257);
+    EXPECT_EQ(b.bytes(), 512U);
+    const Arena::Block c = arena.take(0);  // has a place of its own all the same
+    EXPECT_EQ(arena.peak(), 1024U);
+  }
+  const Arena::Block d = arena.take(256);
+  EXPECT_EQ(arena.peak(), 1024U);
+  arena.reset_peak();
+  EXPECT_EQ(arena.peak(), 0U);
+}
+
+TEST(Arena, FillsTheFirstGapThatIsLargeEnough) {
+  alignas(256) std::byte slab[256 * 8];
+  Arena arena;
+  arena.bind(slab, sizeof(slab));
+  Arena::Block a = arena.take(256), b = arena.take(512), c = arena.take(256), d = arena.take(256);
+  EXPECT_EQ(d.data(), slab + 4 * 256);
+  a.release();
+  c.release();
+  b.release();
+  const Arena::Block whole = arena.take(4 * 256);
+  EXPECT_EQ(whole.data(), slab);
+  d.release();
+  const Arena::Block after = arena.take(256);
+  EXPECT_EQ(after.data(), slab + 4 * 256);
+}
+
+TEST(Arena, ABlockMovesWithoutBeingGivenBackTwice) {
+  alignas(256) std::byte slab[512];
+  Arena arena;
+  arena.bind(slab, sizeof(slab));
+  Arena::Block a = arena.take(256);
+  Arena::Block b = std::move(a);
+  EXPECT_EQ(b.data(), slab);
+  Arena::Block c = arena.take(256);
+  c = std::move(b);  // gives its own back
+  EXPECT_EQ(c.data(), slab);
+  EXPECT_EQ(arena.take(256).data(), slab + 256);
+  c.release();
+  c.release();
+  EXPECT_EQ(c.data(), nullptr);
+  EXPECT_EQ(arena.take(512).data(), slab);
+}
+
+TEST(Arena, MoreThanWasPlannedIsADefect) {
+  alignas(256) std::byte slab[512];
+  Arena arena;
+  arena.bind(slab, sizeof(slab));
+  const Arena::Block a = arena.take(256);
+  expect_error(ErrorKind::kInternal, {"needs 512 bytes at 256", "512"},
+               [&] { return arena.take(512); });
+  expect_error(ErrorKind::kInternal, {"while blocks"}, [&] { arena.bind(nullptr, 0); });
+}
+
+TEST(Arena, PlansNoFurtherThanIsAllowed) {
+  Arena arena;
+  arena.bind(nullptr, 1024);
+  const Arena::Block a = arena.take(512);
+  EXPECT_EQ(a.data(), nullptr);
+  expect_error(ErrorKind::kOutOfMemory, {"1024"}, [&] { return arena.take(513); });
+  expect_error(ErrorKind::kOutOfMemory, {"1024"}, [&] { return arena.take(std::size_t{1} << 63); });
+  EXPECT_EQ(arena.take(512).bytes(), 512U);
+}
+
+// Any sequence, run again in memory of the size the first run measured, fits without overlap.
+TEST(Arena, PlanningOnceAndRunningInEarnestTakeTheSamePlaces) {
+  const Random random(3, 0);
+  Arena arena;
+  const auto run = [&](const std::function<void(const std::vector<Arena::Block>&)>& look) {
+    std::vector<Arena::Block> blocks;
+    for (std::uint64_t i = 0; i < 2000; ++i) {
+      if (!blocks.empty() && random.bits(3 * i) % 100 < 45) {
+        blocks.erase(blocks.begin() +
+                     static_cast<std::ptrdiff_t>(random.bits(3 * i + 1) % blocks.size()));
+      } else {
+        blocks.push_back(arena.take(random.bits(3 * i + 2) % 3000));
+      }
+      look(blocks);
+    }
+  };
+  run([](const auto& /*blocks*/) {});
+  std::vector<std::byte> slab(arena.peak());
+  arena.bind(slab.data(), slab.size());
+  run([&](const std::vector<Arena::Block>& blocks) {
+    std::vector<std::pair<const std::byte*, const std::byte*>> ranges;
+    for (const Arena::Block& block : blocks) {
+      ranges.emplace_back(block.data(), block.data() + block.bytes());
+    }
+    std::sort(ranges.begin(), ranges.end());
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      ASSERT_LE(ranges[i].second,
+                i + 1 < ranges.size() ? ranges[i + 1].first : slab.data() + slab.size());
+    }
+  });
+}
+
+TEST(Frames, HaveRoomInFrontThatASliceReaches) {
+  alignas(256) std::byte slab[4096];
+  Arena arena;
+  arena.bind(slab, sizeof(slab));
+  const Frames frames(arena, DType::kF32, 3, 2, 4, 5, 2);
+  EXPECT_EQ(frames->frame_bytes(), 160U);
+  EXPECT_EQ(frames->bytes(), 480U);
+  EXPECT_EQ(frames->positions(), 24);
+  EXPECT_EQ(frames->data, slab + 320);
+  const FramesView all = frames->slice(-2, 5);
+  EXPECT_EQ(all.data, slab);
+  EXPECT_EQ(all.frames, 5);
+  EXPECT_EQ(frames->slice(1, 1).data, slab + 480);
+  EXPECT_EQ(arena.peak(), 1024U);  // 5 frames of 160 bytes
+}
+
+TEST(Frames, SizesThatCannotBeCountedAreRefusedWhilePlanning) {
+  constexpr std::int64_t kLarge = 1'000'000'000;
+  Arena arena;
+  expect_error(ErrorKind::kOutOfMemory, {"1000000000 x 1000000000"},
+               [&] { return Frames(arena, DType::kF32, 4, kLarge, kLarge, 1024); });
+  expect_error(ErrorKind::kOutOfMemory, {"1 x 1"},
+               [&] { return Frames(arena, DType::kF32, std::int64_t{1} << 62, 1, 1, 1); });
+}
+
+}  // namespace
+}  // namespace pantograph

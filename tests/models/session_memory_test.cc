@@ -1,0 +1,165 @@
+// What a session takes is what it planned, and what it cannot have it says before any work.
+#include <cstdlib>
+#include <limits>
+
+#include "models/vae_test.h"
+#include "support/expect_error.h"
+
+namespace pantograph {
+namespace {
+
+using test::CollectingSink;
+using test::expect_error;
+using test::golden;
+using test::Latents;
+
+// Counts what is out; refuses from the allocation numbered `refuse_from` on.
+struct Counter {
+  std::size_t out = 0, peak = 0;
+  int allocations = 0, refuse_from = std::numeric_limits<int>::max();
+
+  Allocator allocator() {
+    return {.allocate = [this](std::size_t bytes) -> void* {
+              if (++allocations >= refuse_from) return nullptr;
+              out += bytes;
+              peak = std::max(peak, out);
+              return std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+            },
+            .deallocate =
+                [this](void* pointer, std::size_t bytes) {
+                  out -= bytes;
+                  std::free(pointer);
+                }};
+  }
+};
+
+TEST(SessionMemory, WhatIsPlannedIsTakenAndGivenBack) {
+  const Vae vae = Vae::open(golden("tiny"));
+  for (const std::int64_t frames : {1, 3}) {
+    Counter counter;
+    DecodeOptions options;
+    options.frames_per_pass = frames;
+    options.context.allocator = counter.allocator();
+    {
+      DecodeSession session = vae.decode_session(2, 3, options);
+      EXPECT_EQ(session.frames_per_pass(), frames);
+      EXPECT_EQ(counter.out, session.planned_bytes());
+      EXPECT_GT(counter.out, 0U);
+      const Latents latents(4, 2, 3);
+      CollectingSink sink;
+      session.push(latents.view, sink);
+      session.push(latents.view, sink);
+      EXPECT_EQ(counter.peak, session.planned_bytes());
+    }
+    EXPECT_EQ(counter.out, 0U);
+  }
+}
+
+TEST(SessionMemory, DoesNotGrowWithTheClip) {
+  const Vae vae = Vae::open(golden("odd"));
+  const DecodeSession planned = vae.decode_session(1, 2);
+  for (const std::int64_t frames : {1, 4, 12}) {
+    Counter counter;
+    DecodeOptions options;
+    options.context.allocator = counter.allocator();
+    CollectingSink sink;
+    vae.decode(Latents(frames, 1, 2).view, sink, options);
+    EXPECT_EQ(counter.peak, planned.planned_bytes()) << frames;
+    EXPECT_EQ(counter.out, 0U);
+  }
+}
+
+TEST(SessionMemory, IsGivenBackAfterAnError) {
+  const Vae vae = Vae::open(golden("tiny"));
+  Counter counter;
+  DecodeOptions options;
+  options.context.allocator = counter.allocator();
+  options.cancel.cancel();
+  CollectingSink sink;
+  expect_error(ErrorKind::kCancelled, {},
+               [&] { vae.decode(Latents(1, 1, 1).view, sink, options); });
+  EXPECT_GT(counter.peak, 0U);
+  EXPECT_EQ(counter.out, 0U);
+}
+
+TEST(SessionMemory, AnAllocatorThatHasNoneIsAnErrorAndKeepsNothing) {
+  const Vae vae = Vae::open(golden("tiny"));
+  for (const int refuse_from : {1, 2}) {
+    Counter counter;
+    counter.refuse_from = refuse_from;
+    DecodeOptions options;
+    options.context.allocator = counter.allocator();
+    expect_error(ErrorKind::kOutOfMemory, {"no memory for a buffer of"},
+                 [&] { return vae.decode_session(1, 1, options); });
+    EXPECT_EQ(counter.allocations, refuse_from);
+    EXPECT_EQ(counter.out, 0U);
+  }
+}
+
+TEST(SessionMemory, StaysWithinTheLimit) {
+  const Vae vae = Vae::open(golden("tiny"));
+  DecodeOptions options;
+  options.frames_per_pass = 1;
+  const std::size_t one = vae.decode_session(4, 4, options).planned_bytes();
+  options.frames_per_pass = 4;
+  const std::size_t four = vae.decode_session(4, 4, options).planned_bytes();
+  EXPECT_GT(four, one);
+  options.frames_per_pass = 0;
+  EXPECT_EQ(vae.decode_session(4, 4, options).frames_per_pass(), 4);
+  for (const std::size_t limit : {four, four - 1, one, one - 1}) {
+    options.memory_limit = limit;
+    EXPECT_LE(vae.decode_session(4, 4, options).planned_bytes(), limit);
+  }
+}
+
+TEST(SessionMemory, TheRefusalNamesThePassThatWouldFit) {
+  const Vae vae = Vae::open(golden("tiny"));
+  DecodeOptions options;
+  options.frames_per_pass = 1;
+  options.memory_limit = vae.decode_session(4, 4, options).planned_bytes();
+  Counter counter;
+  options.context.allocator = counter.allocator();
+  options.frames_per_pass = 50;
+  expect_error(ErrorKind::kOutOfMemory,
+               {"latents of 4 x 4 need more than the", "allowed at 50 latent frames a pass",
+                "4 a pass would fit"},
+               [&] { return vae.decode_session(4, 4, options); });
+  options.memory_limit = 1000;
+  expect_error(ErrorKind::kOutOfMemory, {"use smaller latents or a device with more memory"},
+               [&] { return vae.decode_session(4, 4, options); });
+  EXPECT_EQ(counter.allocations, 0);
+}
+
+TEST(SessionMemory, LatentsBeyondTheMachineAreRefusedBeforeAnythingIsTaken) {
+  const Vae vae = Vae::open(golden("tiny"));
+  Counter counter;
+  DecodeOptions options;
+  options.context.allocator = counter.allocator();
+  options.memory_limit = std::size_t{16} << 30;
+  expect_error(ErrorKind::kOutOfMemory, {"latents of 4000 x 4000", "16.0 GiB allowed"},
+               [&] { return vae.decode_session(4000, 4000, options); });
+  options.memory_limit = 0;
+  expect_error(ErrorKind::kOutOfMemory, {"latents of 65536 x 65536", "available"},
+               [&] { return vae.decode_session(65536, 65536, options); });
+  EXPECT_EQ(counter.allocations, 0);
+}
+
+TEST(SessionMemory, SizesThatOverflowAreRefused) {
+  const Vae vae = Vae::open(golden("tiny"));
+  constexpr std::int64_t kLarge = 1'000'000'000,
+                         kLargest = std::numeric_limits<std::int64_t>::max();
+  for (const auto& [height, width] :
+       {std::pair{kLarge, kLarge}, {kLargest, kLargest}, {kLargest, std::int64_t{1}}}) {
+    expect_error(ErrorKind::kInvalidArgument, {"height and width must be at most 65536"},
+                 [&] { return vae.decode_session(height, width); });
+  }
+  for (const std::int64_t frames : {kLarge, kLargest / 4, kLargest}) {
+    DecodeOptions options;
+    options.frames_per_pass = frames;
+    expect_error(ErrorKind::kOutOfMemory, {"4 a pass would fit"},
+                 [&] { return vae.decode_session(1, 1, options); });
+  }
+}
+
+}  // namespace
+}  // namespace pantograph
