@@ -13,9 +13,10 @@ namespace {
 using test::as_bytes;
 using test::expect_error;
 
+// Little-endian; zeros beyond the value's eight bytes.
 std::string number(std::uint64_t value, int bytes) {
   std::string text;
-  for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
+  for (int i = 0; i < bytes; ++i, value >>= 8) text += static_cast<char>(value);
   return text;
 }
 
