@@ -33,7 +33,7 @@ int best_gpu() {
 }  // namespace
 
 Choice choose(const std::string& name) {
-  const Choice cpu{{}, join("the CPU (", available_cores(), " cores)")};
+  Choice cpu{{}, join("the CPU (", available_cores(), " cores)")};
   if (name == "cpu") return cpu;
   if (name == "auto" || name == "cuda") {
     const int index = best_gpu();

@@ -112,7 +112,9 @@ std::vector<fs::path> system_folders() {
 
 std::string path_of(void* handle) {
   const link_map* map = nullptr;
-  return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr ? map->l_name : "";
+  return dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&map)) == 0 && map != nullptr
+             ? map->l_name
+             : "";
 }
 
 class Loader {
