@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "core/check.h"
+#include "core/parallel.h"
 #include "models/wan_vae/checkpoint.h"
 #include "models/wan_vae/config.h"
 #include "models/wan_vae/encode_session.h"
@@ -138,6 +139,7 @@ DecodeSession Vae::decode_session(std::int64_t h, std::int64_t w,
 DecodeStatistics Vae::decode(const TensorView& latents, FrameSink& sink,
                              const DecodeOptions& options, const ProgressCallback& progress) const {
   check_clip(impl_->config, latents);
+  const ThreadLimit threads(options.context.threads);
   const bool on_host = latents.device.kind == DeviceKind::kCpu;  // else the session looks
   if (const auto bad = on_host ? wan_vae::first_frame_not_finite(latents) : std::nullopt) {
     fail(ErrorKind::kInvalidArgument, "latent frame ", *bad, " of ", latents.shape[1],
