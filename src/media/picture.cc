@@ -37,8 +37,15 @@ Picture covering(const Picture& picture, std::int64_t height, std::int64_t width
     return std::max(least,
                     static_cast<std::int64_t>(std::nearbyint(static_cast<double>(size) * scale)));
   };
-  const Picture resized =
-      lanczos_resized(picture, scaled(picture.height, height), scaled(picture.width, width));
+  const std::int64_t rows = scaled(picture.height, height), columns = scaled(picture.width, width);
+  // A strip would grow without bounds; the sizes of both are bounded, so the product cannot
+  // overflow.
+  if (rows * columns > kMaxPicturePixels) {
+    fail(ErrorKind::kInvalidArgument, "a picture of ", picture.width, " x ", picture.height,
+         " would grow to ", columns, " x ", rows, " to cover ", width, " x ", height,
+         "; crop it nearer to that shape");
+  }
+  const Picture resized = lanczos_resized(picture, rows, columns);
   const auto margin = [](std::int64_t size, std::int64_t target) {
     return static_cast<std::int64_t>(std::nearbyint(static_cast<double>(size - target) / 2));
   };

@@ -46,7 +46,8 @@ Picture oriented(Picture picture, int exif_orientation);
 Picture lanczos_resized(const Picture& picture, std::int64_t height, std::int64_t width);
 
 // The smallest size of the picture's shape that covers height x width, then its centre, cut at
-// round((size - target) / 2), halves to even.
+// round((size - target) / 2), halves to even. Throws Error(kInvalidArgument) for a strip that would
+// grow beyond kMaxPicturePixels.
 Picture covering(const Picture& picture, std::int64_t height, std::int64_t width);
 
 // [H, W, 3] in [-1, 1]: v / 127.5 - 1.
