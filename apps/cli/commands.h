@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bench/decode_bench.h"
+#include "checkpoint/synthetic_writer.h"
 #include "pipeline/convert_job.h"
 #include "pipeline/decode_job.h"
 #include "pipeline/encode_job.h"
@@ -35,13 +36,13 @@ void inspect(const InspectCommand& command);
 
 void convert(const ConvertJob& job);
 
-struct MakeVaeCommand {
+struct MakeCheckpointCommand {
   std::filesystem::path folder;
   bool tiny = false;
-  std::uint64_t seed = 0;
-  DType dtype = DType::kF32;
+  SyntheticOptions options;
 };
-void make_vae(const MakeVaeCommand& command);
+void make_vae(const MakeCheckpointCommand& command);
+void make_pan2(const MakeCheckpointCommand& command);
 
 struct MakeLatentsCommand {
   std::filesystem::path file;

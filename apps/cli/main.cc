@@ -271,21 +271,37 @@ class CommandLine {
     });
   }
 
+  void add_make_checkpoint(CLI::App* verb, const std::string& name, const std::string& model,
+                           MakeCheckpointCommand& command,
+                           void (*make)(const MakeCheckpointCommand&)) {
+    CLI::App* made = verb->add_subcommand(name, model + " checkpoint with seeded random weights");
+    made->add_option("folder", command.folder, "The folder to write, empty or not there")
+        ->required();
+    made->add_flag("--tiny", command.tiny, "1/32 of the released model's channels");
+    add_number(made, "--seed", command.options.seed, 0U, "Another seed, other weights (default 0)");
+    add_choice(made, "--dtype", command.options.dtype, kDTypes,
+               std::string("f32, bf16 or f16 (default ") + to_string(command.options.dtype) + ")");
+    made->footer("Example:\n  pantograph make " + name + " --tiny --dtype bf16 tiny-" + name);
+    made->callback([this, &command, make] {
+      action_ = [&command, make] {
+        cancel_on_signal(command.options.cancel);
+        make(command);
+      };
+    });
+  }
+
   void add_make() {
     CLI::App* verb = app_.add_subcommand("make", "Make synthetic checkpoints and latents");
     verb->require_subcommand(1);
     verb->footer(
         "Example:\n"
         "  pantograph make vae --tiny tiny-vae\n"
+        "  pantograph make pan2 --tiny tiny-pan2\n"
         "  pantograph make latents --shape 9,20,36 latents.safetensors");
 
-    CLI::App* vae = verb->add_subcommand("vae", "A VAE checkpoint with seeded random weights");
-    vae->add_option("folder", make_vae_.folder, "The folder to write")->required();
-    vae->add_flag("--tiny", make_vae_.tiny, "1/32 of the released model's channels");
-    add_number(vae, "--seed", make_vae_.seed, 0U, "Another seed, other weights (default 0)");
-    add_choice(vae, "--dtype", make_vae_.dtype, kDTypes, "f32, bf16 or f16");
-    vae->footer("Example:\n  pantograph make vae --tiny --dtype bf16 tiny-vae");
-    vae->callback([this] { action_ = [this] { make_vae(make_vae_); }; });
+    add_make_checkpoint(verb, "vae", "A VAE", make_vae_, make_vae);
+    make_pan2_.options.dtype = DType::kBF16;  // the release's
+    add_make_checkpoint(verb, "pan2", "A PAN 2", make_pan2_, make_pan2);
 
     CLI::App* latents = verb->add_subcommand("latents", "Latents with seeded random numbers");
     latents->add_option("file", make_latents_.file, "The safetensors file to write")->required();
@@ -350,7 +366,7 @@ class CommandLine {
   InspectCommand inspect_;
   ConvertJob convert_;
   DType dtype_ = DType::kF32;  // of a conversion, where given
-  MakeVaeCommand make_vae_;
+  MakeCheckpointCommand make_vae_, make_pan2_;
   MakeLatentsCommand make_latents_;
   BenchDecodeCommand bench_decode_;
   double max_memory_gib_ = 0;

@@ -1,17 +1,27 @@
 #include <cstdio>
 
 #include "commands.h"
+#include "models/pan2/synthetic.h"
 #include "models/wan_vae/config.h"
 #include "models/wan_vae/synthetic.h"
 
 namespace pantograph::cli {
 
-void make_vae(const MakeVaeCommand& command) {
-  wan_vae::make_checkpoint(command.folder,
-                           command.tiny ? wan_vae::tiny_config() : wan_vae::released_config(),
-                           command.seed, command.dtype);
-  std::printf("%s: a %ssynthetic Wan2.2 VAE decoder (%s)\n", command.folder.c_str(),
-              command.tiny ? "tiny " : "", to_string(command.dtype));
+void make_vae(const MakeCheckpointCommand& command) {
+  write_synthetic_checkpoint(
+      command.folder,
+      wan_vae::synthetic_checkpoint(command.tiny ? wan_vae::tiny_config()
+                                                 : wan_vae::released_config()),
+      command.options);
+  std::printf("%s: a %ssynthetic Wan2.2 VAE (%s)\n", command.folder.c_str(),
+              command.tiny ? "tiny " : "", to_string(command.options.dtype));
+}
+
+void make_pan2(const MakeCheckpointCommand& command) {
+  pan2::make_checkpoint(command.folder, command.tiny ? pan2::Size::kTiny : pan2::Size::kReleased,
+                        command.options);
+  std::printf("%s: a %ssynthetic PAN 2 (%s)\n", command.folder.c_str(), command.tiny ? "tiny " : "",
+              to_string(command.options.dtype));
 }
 
 void make_latents(const MakeLatentsCommand& command) {

@@ -28,7 +28,7 @@ double decode_flops(const VaeConfig& config, std::int64_t latent_frames, std::in
   }
   const std::string blocks = "decoder.up_blocks.";
   double flops = 0;
-  for (const wan_vae::TensorSpec& spec : wan_vae::decoder_tensors(config)) {
+  for (const TensorSpec& spec : wan_vae::decoder_tensors(config)) {
     if (!spec.name.ends_with(".weight")) continue;
     std::size_t level = 0;
     if (spec.name.starts_with(blocks)) level = std::stoul(spec.name.substr(blocks.size()));

@@ -75,8 +75,8 @@ TEST_F(BadInputTest, CommandsThatSayNothingSensible) {
   expect_refused({"decoed"}, kUsage, {"'decoed' is no verb"});
   expect_refused({"--frob"}, kUsage, {"a verb is needed"});
   expect_refused({"decode"}, kUsage, {"--vae is required"});
-  expect_refused({"make"}, kUsage, {"after make", "vae|latents"});
-  expect_refused({"make", "video"}, kUsage, {"after make", "vae|latents"});
+  expect_refused({"make"}, kUsage, {"after make", "vae|pan2|latents"});
+  expect_refused({"make", "video"}, kUsage, {"after make", "vae|pan2|latents"});
   expect_refused({"inspect"}, kUsage, {"path is required"});
   const Arguments good = decode(clip_, output_);
   expect_refused(good + Arguments{"--frob"}, kUsage, {"--frob"});
@@ -111,6 +111,15 @@ TEST_F(BadInputTest, BadNumbers) {
   expect_refused(latents("999999999999,999999999999,9"), kUsage, {"2^63 bytes"});
   expect_refused({"make", "vae", "--tiny", "--seed", "-1", folder_ / "v"}, kUsage,
                  {"--seed", "-1"});
+}
+
+TEST_F(BadInputTest, CheckpointsAreMadeOnlyWhereNothingIs) {
+  test::write_file(folder_ / "mine.txt", "mine");
+  for (const char* model : {"vae", "pan2"}) {
+    expect_refused({"make", model, "--tiny", folder_.path()}, kUsage,
+                   {folder_.path(), "holds something already"});
+  }
+  EXPECT_EQ(test::read_file(folder_ / "mine.txt"), "mine");
 }
 
 TEST_F(BadInputTest, OutputsThatCannotBe) {

@@ -22,8 +22,9 @@ void expect_says(const std::string& text, const std::vector<std::string>& parts)
 }
 
 TEST_F(InspectTest, EveryVerbHasAnExample) {
-  const std::vector<Arguments> verbs = {{},       {"decode"},      {"inspect"},        {"info"},
-                                        {"make"}, {"make", "vae"}, {"make", "latents"}};
+  const std::vector<Arguments> verbs = {
+      {},       {"decode"},      {"inspect"},      {"info"},
+      {"make"}, {"make", "vae"}, {"make", "pan2"}, {"make", "latents"}};
   for (const Arguments& verb : verbs) {
     std::string example = "pantograph";
     for (const std::string& word : verb) example += " " + word;

@@ -37,7 +37,8 @@ TEST(SyntheticCheckpoint, HasTheNamesShapesAndTypeOfItsConfig) {
   EXPECT_EQ(config.latent_channels, 48);
   EXPECT_EQ(config.latents_std, released_config().latents_std);
   EXPECT_TRUE(check_tensors(config, checkpoint).empty());
-  EXPECT_EQ(checkpoint.tensors.size(), 110U);
+  EXPECT_TRUE(check_encoder_tensors(config, checkpoint).empty());
+  EXPECT_EQ(checkpoint.tensors.size(), 110U + 86U);  // decoder, encoder
   for (const auto& [name, tensor] : checkpoint.tensors) {
     EXPECT_EQ(tensor.view.dtype, DType::kBF16) << name;
   }

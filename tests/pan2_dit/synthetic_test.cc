@@ -34,7 +34,8 @@ TEST(SyntheticDit, HasTheReleasedModelsNames) {
 TEST(SyntheticDit, ShardsAndDtypesHoldTheSameNumbers) {
   const TempDir dir;
   make_checkpoint(dir / "one", one_layer(), 5, DType::kBF16);
-  make_checkpoint(dir / "many", one_layer(), 5, DType::kF32, 1 << 20);
+  write_synthetic_checkpoint(dir / "many", synthetic_checkpoint(one_layer()),
+                             {.seed = 5, .dtype = DType::kF32, .shard_bytes = 1 << 20});
   make_checkpoint(dir / "other", one_layer(), 6, DType::kF32);
   const Checkpoint one = open_checkpoint(dir / "one"), many = open_checkpoint(dir / "many"),
                    other = open_checkpoint(dir / "other");

@@ -52,6 +52,14 @@ TEST(TextConfig, ReadsWhatTransformersWrites) {
   EXPECT_EQ(config.conv_taps, 4);
 }
 
+TEST(TextConfig, IsReadBackAsItWasWritten) {
+  const Json written = config_to_json(parse(golden_config()));
+  for (const auto& [key, value] : *written.object()) {
+    EXPECT_EQ(value.dump(), golden_config().find(key)->dump()) << key;
+  }
+  EXPECT_EQ(config_to_json(parse(written)).dump(), written.dump());
+}
+
 TEST(TextConfig, MayStandInsideAnotherModels) {
   const Json whole(
       Json::Object{{"model_type", Json(std::string("qwen3_5"))}, {"text_config", golden_config()}});

@@ -1,8 +1,7 @@
 #include "models/pan2_dit/synthetic.h"
 
 #include <cmath>
-
-#include "checkpoint/synthetic_writer.h"
+#include <utility>
 
 namespace pantograph::pan2_dit {
 namespace {
@@ -12,12 +11,8 @@ SyntheticTensor random_tensor(TensorSpec spec) {
   const bool is_norm =
       !spec.name.ends_with(".bias") &&
       (spec.name.find("norm") != std::string::npos || spec.name == "context_embedder.0.weight");
-  double fan_in = 1;
-  for (std::size_t i = 1; i < spec.shape.size(); ++i) {
-    fan_in *= static_cast<double>(spec.shape[i]);
-  }
-  if (is_matrix) return {.spec = std::move(spec), .mean = 0, .deviation = 1 / std::sqrt(fan_in)};
-  return {.spec = std::move(spec), .mean = is_norm ? 1.0 : 0.0, .deviation = is_norm ? 0.2 : 0.3};
+  const double scale = is_matrix ? 1 / std::sqrt(fan_in(spec)) : is_norm ? 0.2 : 0.3;
+  return {.spec = std::move(spec), .mean = is_norm ? 1.0 : 0.0, .scale = scale};
 }
 
 }  // namespace
@@ -33,11 +28,17 @@ Config tiny_config(std::int64_t text_channels) {
   return config;
 }
 
+SyntheticCheckpoint synthetic_checkpoint(const Config& config) {
+  SyntheticCheckpoint checkpoint{.config = config_to_json(config)};
+  for (TensorSpec& spec : tensors(config)) {
+    checkpoint.tensors.push_back(random_tensor(std::move(spec)));
+  }
+  return checkpoint;
+}
+
 void make_checkpoint(const std::filesystem::path& folder, const Config& config, std::uint64_t seed,
-                     DType dtype, std::int64_t shard_bytes) {
-  std::vector<SyntheticTensor> all;
-  for (TensorSpec& spec : tensors(config)) all.push_back(random_tensor(std::move(spec)));
-  write_synthetic_checkpoint(folder, config_to_json(config), all, seed, dtype, shard_bytes);
+                     DType dtype) {
+  write_synthetic_checkpoint(folder, synthetic_checkpoint(config), {.seed = seed, .dtype = dtype});
 }
 
 }  // namespace pantograph::pan2_dit

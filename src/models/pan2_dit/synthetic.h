@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "checkpoint/synthetic_writer.h"
 #include "models/pan2_dit/config.h"
 #include "pantograph/tensor_view.h"
 
@@ -14,9 +15,10 @@ namespace pantograph::pan2_dit {
 // is the text tower's width.
 Config tiny_config(std::int64_t text_channels);
 
-// Writes config.json and the weights, in shards with an index beyond `shard_bytes`. Activations
-// stay near unit size and no weight has a neutral value.
+// Activations stay near unit size and no weight has a neutral value.
+SyntheticCheckpoint synthetic_checkpoint(const Config& config);
+// Written into `folder`, which is made.
 void make_checkpoint(const std::filesystem::path& folder, const Config& config, std::uint64_t seed,
-                     DType dtype, std::int64_t shard_bytes = std::int64_t{5} << 30);
+                     DType dtype);
 
 }  // namespace pantograph::pan2_dit

@@ -187,6 +187,39 @@ TextConfig parse_config(const Json& json, const std::string& where) {
   return config;
 }
 
+Json config_to_json(const TextConfig& config) {
+  const auto text = [](const char* value) { return Json(std::string(value)); };
+  Json::Array layers;
+  for (const LayerKind kind : config.layers) {
+    layers.push_back(
+        text(kind == LayerKind::kFullAttention ? "full_attention" : "linear_attention"));
+  }
+  const double rotary_factor =
+      static_cast<double>(config.rotated) / static_cast<double>(config.head_dim);
+  return Json(Json::Object{
+      {"architectures", Json(Json::Array{text("Qwen3_5TextModel")})},
+      {"attention_bias", Json(config.attention_bias)},
+      {"head_dim", Json(config.head_dim)},
+      {"hidden_act", text("silu")},
+      {"hidden_size", Json(config.hidden)},
+      {"intermediate_size", Json(config.intermediate)},
+      {"layer_types", Json(std::move(layers))},
+      {"linear_conv_kernel_dim", Json(config.conv_taps)},
+      {"linear_key_head_dim", Json(config.linear.key_dim)},
+      {"linear_num_key_heads", Json(config.linear.key_heads)},
+      {"linear_num_value_heads", Json(config.linear.value_heads)},
+      {"linear_value_head_dim", Json(config.linear.value_dim)},
+      {"model_type", text("qwen3_5_text")},
+      {"num_attention_heads", Json(config.heads)},
+      {"num_hidden_layers", Json(static_cast<std::int64_t>(config.layers.size()))},
+      {"num_key_value_heads", Json(config.kv_heads)},
+      {"rms_norm_eps", Json(config.norm_eps)},
+      {"rope_parameters", Json(Json::Object{{"partial_rotary_factor", Json(rotary_factor)},
+                                            {"rope_theta", Json(config.rope_theta)},
+                                            {"rope_type", text("default")}})},
+      {"vocab_size", Json(config.vocabulary)}});
+}
+
 std::vector<TensorSpec> tensors(const TextConfig& config) {
   Specs specs;
   specs.add("embed_tokens.weight", {config.vocabulary, config.hidden});

@@ -36,6 +36,7 @@ struct TextConfig {
 // `json` is a text tower's config, or one of a model that has it as "text_config". Throws Error
 // that begins with `where`: kFormat, kUnsupported (another model, rope_type or layer type).
 TextConfig parse_config(const Json& json, const std::string& where);
+Json config_to_json(const TextConfig& config);
 
 // Every tensor, under names without prefix: "embed_tokens.weight", "layers.0. ...", "norm.weight".
 std::vector<TensorSpec> tensors(const TextConfig& config);

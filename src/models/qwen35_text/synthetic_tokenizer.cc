@@ -1,15 +1,14 @@
 #include "models/qwen35_text/synthetic_tokenizer.h"
 
 #include <array>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "checkpoint/json.h"
+#include "checkpoint/synthetic_writer.h"
 #include "core/check.h"
-#include "core/temporary_file.h"
 #include "models/qwen35_text/tokenizer_json.h"
 #include "models/qwen35_text/unicode.h"
 
@@ -87,15 +86,6 @@ Json pre_tokenizer() {
                    {"pretokenizers", Json(Json::Array{std::move(split), byte_level(false)})}});
 }
 
-void write_text(const std::filesystem::path& path, const std::string& content) {
-  TemporaryOutput output(path);
-  std::ofstream file(output.path(), std::ios::binary);
-  file << content;
-  file.close();
-  if (!file) fail(ErrorKind::kIo, path.string(), ": could not be written");
-  output.commit();
-}
-
 }  // namespace
 
 Json synthetic_tokenizer_json() {
@@ -145,8 +135,8 @@ std::int32_t make_tokenizer(const std::filesystem::path& folder) {
                                  {"eos_token", text("<|im_end|>")},
                                  {"pad_token", text("<|endoftext|>")},
                                  {"chat_template", text(kChatTemplate)}});
-  write_text(folder / "tokenizer.json", tokenizer.dump(2) + "\n");
-  write_text(folder / "tokenizer_config.json", config.dump(2) + "\n");
+  write_json(folder / "tokenizer.json", tokenizer);
+  write_json(folder / "tokenizer_config.json", config);
   return parse_tokenizer(tokenizer, "tokenizer.json").vocabulary;
 }
 

@@ -7,6 +7,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/json.h"
+#include "checkpoint/tensor_spec.h"
 #include "pantograph/vae.h"
 
 namespace pantograph::wan_vae {
@@ -19,10 +20,6 @@ Json config_to_json(const VaeConfig& config);
 // kUnsupported for the Wan2.1 VAE and for a key this version does not know.
 VaeConfig parse_config(const Json& json, const std::string& where);
 
-struct TensorSpec {
-  std::string name;
-  std::vector<std::int64_t> shape;
-};
 // Everything the decode needs, under diffusers' names: "post_quant_conv.*" and "decoder.*".
 std::vector<TensorSpec> decoder_tensors(const VaeConfig& config);
 

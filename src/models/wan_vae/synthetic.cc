@@ -1,80 +1,31 @@
 #include "models/wan_vae/synthetic.h"
 
-#include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <functional>
-#include <system_error>
+#include <utility>
 
 #include "checkpoint/safetensors.h"
 #include "core/check.h"
-#include "core/convert.h"
 #include "core/half.h"
 #include "core/parallel.h"
 #include "core/random.h"
-#include "core/temporary_file.h"
 #include "models/wan_vae/config.h"
 
 namespace pantograph::wan_vae {
 namespace {
 
-constexpr std::int64_t kPiece = 1 << 20;  // elements made at a time
-
-using Value = std::function<double(std::int64_t index)>;
-
-// Hands out `count` values in pieces, rounded to bf16 and then stored as `dtype`.
-void make_values(DType dtype, std::int64_t count, const Value& value,
-                 const std::function<void(const std::byte* data, std::size_t bytes)>& take) {
-  std::vector<float> values(static_cast<std::size_t>(std::min(count, kPiece)));
-  std::vector<std::byte> stored(values.size() * size_of(dtype));
-  for (std::int64_t begin = 0; begin < count; begin += kPiece) {
-    const std::int64_t size = std::min(kPiece, count - begin);
-    parallel_for(size, 1 << 12, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = first; i < last; ++i) {
-        values[static_cast<std::size_t>(i)] =
-            bf16_to_float(float_to_bf16(static_cast<float>(value(begin + i))));
-      }
-    });
-    convert_from_f32(values.data(), dtype, stored.data(), size);
-    take(stored.data(), static_cast<std::size_t>(size) * size_of(dtype));
-  }
-}
-
-void append_values(SafetensorsWriter& writer, DType dtype, std::int64_t count, const Value& value) {
-  make_values(dtype, count, value,
-              [&](const std::byte* data, std::size_t bytes) { writer.append(data, bytes); });
-}
-
-std::int64_t elements(const std::vector<std::int64_t>& shape) {
-  std::int64_t count = 1;
-  for (const std::int64_t size : shape) count *= size;
-  return count;
-}
-
-// Every tensor of a synthetic checkpoint with its numbers.
-void for_each_tensor(const std::vector<TensorSpec>& specs, std::uint64_t seed,
-                     const std::function<void(const TensorSpec&, const Value&)>& take) {
-  std::int64_t fan_in = 1;
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    const Random random(seed, i);
-    if (specs[i].name.ends_with(".gamma")) {
-      take(specs[i], [&](std::int64_t k) { return 1 + 0.2 * random.normal(k); });
+std::vector<SyntheticTensor> random_tensors(const std::vector<TensorSpec>& specs) {
+  std::vector<SyntheticTensor> tensors;
+  double bound = 1;
+  for (const TensorSpec& spec : specs) {
+    if (spec.name.ends_with(".gamma")) {
+      tensors.push_back({.spec = spec, .mean = 1, .scale = 0.2});
       continue;
     }
     // A bias follows its weight and shares its bound.
-    if (specs[i].name.ends_with(".weight")) fan_in = elements(specs[i].shape) / specs[i].shape[0];
-    const double bound = 1.2 / std::sqrt(static_cast<double>(fan_in));
-    take(specs[i], [&](std::int64_t k) { return bound * (2 * random.uniform(k) - 1); });
+    if (spec.name.ends_with(".weight")) bound = 1.2 / std::sqrt(fan_in(spec));
+    tensors.push_back({.spec = spec, .scale = bound, .distribution = Distribution::kUniform});
   }
-}
-
-void write_text(const std::filesystem::path& path, const std::string& text) {
-  TemporaryOutput output(path);
-  std::ofstream file(output.path(), std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) fail(ErrorKind::kIo, path.string(), ": could not be written");
-  output.commit();
+  return tensors;
 }
 
 }  // namespace
@@ -86,36 +37,31 @@ VaeConfig tiny_config() {
   return config;
 }
 
+SyntheticCheckpoint synthetic_checkpoint(const VaeConfig& config) {
+  // The decoder first: its numbers are the same with and without the encoder.
+  std::vector<TensorSpec> specs = decoder_tensors(config);
+  for (TensorSpec& spec : encoder_tensors(config)) specs.push_back(std::move(spec));
+  return {.config = config_to_json(config), .tensors = random_tensors(specs)};
+}
+
 void make_checkpoint(const std::filesystem::path& folder, const VaeConfig& config,
                      std::uint64_t seed, DType dtype) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) fail(ErrorKind::kIo, folder.string(), ": cannot make the folder: ", error.message());
-
-  const std::vector<TensorSpec> specs = decoder_tensors(config);
-  std::vector<NamedTensor> tensors;
-  for (const TensorSpec& spec : specs) tensors.push_back({spec.name, dtype, spec.shape});
-  SafetensorsWriter writer(folder / "diffusion_pytorch_model.safetensors", tensors,
-                           {{"format", "pt"}});
-  for_each_tensor(specs, seed, [&](const TensorSpec& spec, const Value& value) {
-    append_values(writer, dtype, elements(spec.shape), value);
-  });
-  writer.finish();
-  write_text(folder / "config.json", config_to_json(config).dump(2) + "\n");
+  write_synthetic_checkpoint(folder, synthetic_checkpoint(config), {.seed = seed, .dtype = dtype});
 }
 
 MemoryCheckpoint make_memory_checkpoint(const VaeConfig& config, std::uint64_t seed) {
   MemoryCheckpoint made;
-  for_each_tensor(decoder_tensors(config), seed, [&](const TensorSpec& spec, const Value& value) {
+  const std::vector<SyntheticTensor> tensors = random_tensors(decoder_tensors(config));
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
     std::vector<std::byte>& data = made.tensors.emplace_back();
-    const std::int64_t count = elements(spec.shape);
-    data.reserve(static_cast<std::size_t>(count) * size_of(DType::kBF16));
-    make_values(DType::kBF16, count, value, [&](const std::byte* piece, std::size_t bytes) {
-      data.insert(data.end(), piece, piece + bytes);
-    });
+    make_values(tensors[i], i, {.seed = seed, .dtype = DType::kBF16},
+                [&](const std::byte* piece, std::size_t bytes) {
+                  data.insert(data.end(), piece, piece + bytes);
+                });
+    const TensorSpec& spec = tensors[i].spec;
     made.checkpoint.tensors[spec.name] = {TensorView::dense(data.data(), DType::kBF16, spec.shape),
                                           nullptr};
-  });
+  }
   return made;
 }
 
@@ -145,10 +91,10 @@ void make_latents(const std::filesystem::path& file, std::int64_t frames, std::i
   // Checks that the size is one that can be counted.
   TensorView::dense(nullptr, DType::kF64, {channels, frames, height, width});
   SafetensorsWriter writer(file, {{"latents", dtype, {channels, frames, height, width}}});
-  const std::int64_t plane = height * width;
+  const SyntheticTensor channel{.spec = {"latents", {frames, height, width}}};
   for (std::int64_t c = 0; c < channels; ++c) {
-    const Random random(seed, static_cast<std::uint64_t>(c));
-    append_values(writer, dtype, frames * plane, [&](std::int64_t k) { return random.normal(k); });
+    make_values(channel, static_cast<std::size_t>(c), {.seed = seed, .dtype = dtype},
+                [&](const std::byte* data, std::size_t bytes) { writer.append(data, bytes); });
   }
   writer.finish();
 }

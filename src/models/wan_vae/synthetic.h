@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/synthetic_writer.h"
 #include "pantograph/vae.h"
 
 namespace pantograph::wan_vae {
@@ -14,13 +15,14 @@ namespace pantograph::wan_vae {
 // The released configuration, with channels 1/32 as wide.
 VaeConfig tiny_config();
 
-// Writes config.json and diffusion_pytorch_model.safetensors with the decoder's tensors into
-// `folder`, which is made. Convolutions are uniform in +-1.2 / sqrt(fan_in), gammas 1 + 0.2 N(0,
-// 1), all rounded to bf16 first, so that every dtype holds (nearly, in f16) the same numbers.
+// The decoder's and the encoder's tensors. Convolutions are uniform in +-1.2 / sqrt(fan_in), gammas
+// 1 + 0.2 N(0, 1).
+SyntheticCheckpoint synthetic_checkpoint(const VaeConfig& config);
+// Written into `folder`, which is made.
 void make_checkpoint(const std::filesystem::path& folder, const VaeConfig& config,
                      std::uint64_t seed, DType dtype);
 
-// The same numbers in memory, bf16: for as long as it lives, `checkpoint` may be decoded with.
+// The decoder's numbers in memory, bf16: for as long as it lives, `checkpoint` may be decoded with.
 struct MemoryCheckpoint {
   Checkpoint checkpoint;
   std::vector<std::vector<std::byte>> tensors;
