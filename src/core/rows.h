@@ -27,15 +27,21 @@ struct RowsView {
   [[nodiscard]] float* f32_row(std::int64_t row) const { return f32() + row * stride; }
 
   [[nodiscard]] RowsView slice_rows(std::int64_t begin, std::int64_t count) const {
-    RowsView part = *this;
-    part.data += begin * stride * static_cast<std::int64_t>(size_of(dtype));
+    RowsView part = moved(begin * stride);
     part.rows = count;
     return part;
   }
   [[nodiscard]] RowsView slice_columns(std::int64_t begin, std::int64_t count) const {
-    RowsView part = *this;
-    part.data += begin * static_cast<std::int64_t>(size_of(dtype));
+    RowsView part = moved(begin);
     part.columns = count;
+    return part;
+  }
+
+ private:
+  [[nodiscard]] RowsView moved(std::int64_t elements) const {
+    RowsView part = *this;
+    // While planning there is no memory yet, and no arithmetic on its address.
+    if (data != nullptr) part.data += elements * static_cast<std::int64_t>(size_of(dtype));
     return part;
   }
 };
