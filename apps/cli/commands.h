@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "bench/decode_bench.h"
 #include "checkpoint/synthetic_writer.h"
 #include "pipeline/convert_job.h"
 #include "pipeline/decode_job.h"
 #include "pipeline/encode_job.h"
+#include "pipeline/generate_job.h"
 
 namespace pantograph::cli {
 
@@ -28,6 +30,16 @@ struct EncodeCommand {
   bool json = false;
 };
 void encode(const EncodeCommand& command);
+
+struct GenerateCommand {
+  GenerateJob job;
+  std::vector<std::string> adapters;  // FILE or FILE:SCALE
+  std::string device = "auto";
+  double max_memory_gib = 0;  // 0: no limit
+  bool dry_run = false;
+  bool json = false;
+};
+void generate(const GenerateCommand& command);
 
 struct InspectCommand {
   std::filesystem::path path;

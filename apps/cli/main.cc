@@ -5,9 +5,11 @@
 #include <csignal>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "checkpoint/json.h"
@@ -45,28 +47,54 @@ const std::map<std::string, VideoCodec> kCodecs = {{"h264", VideoCodec::kH264},
                                                    {"hevc", VideoCodec::kHevc},
                                                    {"ffv1", VideoCodec::kFfv1},
                                                    {"prores", VideoCodec::kProRes}};
+const std::map<std::string, Sampler> kSamplers = {{"euler", Sampler::kEuler},
+                                                  {"renoise", Sampler::kRenoise}};
 const std::map<std::string, PixelFormat> kPixelFormats = {{"yuv420p", PixelFormat::kYuv420p},
                                                           {"yuv444p", PixelFormat::kYuv444p},
                                                           {"yuv420p10", PixelFormat::kYuv420p10}};
 
+// For numbers whose range is left to those who use them.
+constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::min();
+
 // A whole number of `least` or more; CLI11 alone takes "" for 0 and cuts what is too large.
 template <typename Number, typename Value>
-void add_number(CLI::App* app, const std::string& name, Value& value, Number least,
-                const std::string& text) {
-  app->add_option_function<std::string>(
-         name,
-         [&value, least, name](const std::string& word) {
-           Number number{};
-           const char* end = word.data() + word.size();
-           const auto [rest, error] = std::from_chars(word.data(), end, number);
-           if (error != std::errc() || rest != end || number < least) {
-             fail(ErrorKind::kInvalidArgument, name, ": '", word,
-                  "' is not a whole number of at least ", least);
-           }
-           value = number;
-         },
-         text)
+CLI::Option* add_number(CLI::App* app, const std::string& name, Value& value, Number least,
+                        const std::string& text) {
+  return app
+      ->add_option_function<std::string>(
+          name,
+          [&value, least, name](const std::string& word) {
+            Number number{};
+            const char* end = word.data() + word.size();
+            const auto [rest, error] = std::from_chars(word.data(), end, number);
+            if (error != std::errc() || rest != end || number < least) {
+              fail(ErrorKind::kInvalidArgument, name, ": '", word, "' is not a whole number",
+                   std::cmp_equal(least, kAny) ? "" : join(" of at least ", least));
+            }
+            value = number;
+          },
+          text)
       ->type_name("N");
+}
+
+// Any number.
+template <typename Value>
+CLI::Option* add_real(CLI::App* app, const std::string& name, Value& value,
+                      const std::string& text) {
+  return app
+      ->add_option_function<std::string>(
+          name,
+          [&value, name](const std::string& word) {
+            double number{};
+            const char* end = word.data() + word.size();
+            const auto [rest, error] = std::from_chars(word.data(), end, number);
+            if (error != std::errc() || rest != end) {
+              fail(ErrorKind::kInvalidArgument, name, ": '", word, "' is not a number");
+            }
+            value = number;
+          },
+          text)
+      ->type_name("X");
 }
 
 // An option that takes one of a few words.
@@ -97,6 +125,7 @@ class CommandLine {
         "Every verb has a --help with an example.");
     add_decode();
     add_encode();
+    add_generate();
     add_inspect();
     add_convert();
     add_make();
@@ -154,6 +183,22 @@ class CommandLine {
     return exit_code;
   }
 
+  // How a video is written, for every verb that writes one.
+  static void add_encoder_options(CLI::App* verb, VideoOptions& video) {
+    add_choice(verb, "--codec", video.codec, kCodecs,
+               "h264 (default), hevc, ffv1 (.mkv) or prores (.mov, .mkv)");
+    add_choice(verb, "--pix-fmt", video.pixel_format, kPixelFormats,
+               "Of h264, hevc and ffv1 (default yuv420p)");
+    add_number(verb, "--crf", video.crf, 0,
+               "Quality of h264 and hevc, 0 (lossless) to 51 (default 18)");
+    verb->add_option("--preset", video.preset,
+                     "Effort of h264 and hevc: ultrafast to placebo (default medium)");
+    verb->add_option("--contact-sheet", video.contact_sheet,
+                     "FILE.png: up to 16 of the frames in one picture");
+    add_choice(verb, "--tensor-dtype", video.tensor_dtype, kVideoDTypes,
+               "f32 or bf16, for .safetensors");
+  }
+
   void add_decode() {
     CLI::App* verb = app_.add_subcommand("decode", "Turn latents into a video");
     DecodeJob& job = decode_.job;
@@ -174,18 +219,7 @@ class CommandLine {
             "a STEM.mp4 of each, or a name with {} where the STEM goes")
         ->required();
     add_number(verb, "--fps", job.video.frames_per_second, 1, "Frames a second (default 24)");
-    add_choice(verb, "--codec", job.video.codec, kCodecs,
-               "h264 (default), hevc, ffv1 (.mkv) or prores (.mov, .mkv)");
-    add_choice(verb, "--pix-fmt", job.video.pixel_format, kPixelFormats,
-               "Of h264, hevc and ffv1 (default yuv420p)");
-    add_number(verb, "--crf", job.video.crf, 0,
-               "Quality of h264 and hevc, 0 (lossless) to 51 (default 18)");
-    verb->add_option("--preset", job.video.preset,
-                     "Effort of h264 and hevc: ultrafast to placebo (default medium)");
-    verb->add_option("--contact-sheet", job.video.contact_sheet,
-                     "FILE.png: up to 16 of the frames in one picture");
-    add_choice(verb, "--tensor-dtype", job.video.tensor_dtype, kVideoDTypes,
-               "f32 or bf16, for .safetensors");
+    add_encoder_options(verb, job.video);
     verb->add_option("--device", decode_.device, "auto, cpu, cuda or cuda:N")
         ->capture_default_str();
     add_choice(verb, "--precision", job.decode.precision, kPrecisions,
@@ -237,6 +271,75 @@ class CommandLine {
         if (scale->count() == 0) throw Error(ErrorKind::kInvalidArgument, kScaleMissing);
         cancel_on_signal(encode_.job.encode.cancel);
         encode(encode_);
+      };
+    });
+  }
+
+  void add_generate() {
+    CLI::App* verb =
+        app_.add_subcommand("generate", "Make a video from a prompt, or a prompt and an image");
+    GenerateJob& job = generate_.job;
+    GenerateSettings& settings = job.settings;
+    verb->add_option("--model", job.model, "The folder of a PAN 2 checkpoint")->required();
+    CLI::Option* prompt = verb->add_option("--prompt", settings.prompt, "What is to be seen");
+    verb->add_option("--prompts", job.prompts,
+                     "A file of prompts, one a line, or JSON objects with settings of their own")
+        ->excludes(prompt);
+    verb->add_option("-o,--output", settings.output,
+                     "As of decode; with --prompts a folder that gets NNNN.mp4 for each line's "
+                     "number, or a name with {} where NNNN goes");
+    verb->add_option("--image", settings.image, "The first frame: image-to-video");
+    verb->add_option("--negative-prompt", settings.negative_prompt,
+                     "What guidance leads away from, or @FILE with it (default: none)");
+    add_number(verb, "--frames", settings.frames, kAny,
+               "Frames of the video, 4 k + 1 (default 313)");
+    add_number(verb, "--height", settings.height, kAny, "Pixels, a multiple of 32 (default 704)");
+    add_number(verb, "--width", settings.width, kAny, "Pixels, a multiple of 32 (default 1248)");
+    add_number(verb, "--fps", settings.frames_per_second, 1, "Frames a second (default 24)");
+    CLI::Option* sigmas =
+        verb->add_option("--sigmas", settings.sigmas,
+                         "The noise levels to visit, falling from at most 1, before the shift")
+            ->delimiter(',');
+    add_number(verb, "--steps", settings.steps, kAny, "Evenly spaced noise levels (default 50)")
+        ->excludes(sigmas);
+    add_real(verb, "--shift", settings.shift,
+             "Of the noise levels (default: what the checkpoint's scheduler says)");
+    add_real(verb, "--guidance", settings.guidance,
+             "How far to lead away from the negative prompt (default 2.5); up to 1: not at all, in "
+             "half the time");
+    add_number(verb, "--seed", settings.seed, std::int64_t{0},
+               "Another seed, another video (default 0)");
+    add_choice(verb, "--sampler", settings.sampler, kSamplers,
+               "euler or, for few-step models, renoise (default: what the scheduler says)");
+    verb->add_option("--lora", generate_.adapters, "FILE or FILE:SCALE, an adapter to merge")
+        ->type_name("FILE[:SCALE]");
+    verb->add_option("--save-latents", settings.save_latents,
+                     "FILE.safetensors: the normalized latents, before they are decoded");
+    add_encoder_options(verb, settings.video);
+    verb->add_option("--device", generate_.device, "auto or cpu: the DiT runs on a CPU only yet")
+        ->capture_default_str();
+    verb->add_option("--max-memory", generate_.max_memory_gib,
+                     "GiB that encoding the image and decoding may take besides the weights")
+        ->check(CLI::PositiveNumber);
+    add_number(verb, "--threads", job.stages.context.threads, 1,
+               "CPU threads (default: one a core)");
+    verb->add_flag("--dry-run", generate_.dry_run, "Check everything and say what would be made");
+    verb->add_flag("--json", generate_.json, "Print one JSON summary instead of text");
+    verb->footer(
+        "Examples:\n"
+        "  pantograph generate --model PAN2 --prompt 'a red fox in the snow' -o fox.mp4\n"
+        "  pantograph generate --model PAN2 --prompt 'it runs' --image fox.png -o run.mp4\n"
+        "  pantograph generate --model PAN2 --prompts prompts.txt -o clips/");
+    verb->callback([this, verb, prompt] {
+      action_ = [this, verb, prompt] {
+        if (prompt->count() == 0 && generate_.job.prompts.empty()) {
+          throw Error(ErrorKind::kInvalidArgument, "--prompt or --prompts is needed");
+        }
+        if (generate_.job.settings.output.empty()) {
+          throw Error(ErrorKind::kInvalidArgument, "--output is required");
+        }
+        cancel_on_signal(generate_.job.stages.cancel);
+        generate(generate_);
       };
     });
   }
@@ -360,9 +463,11 @@ class CommandLine {
     verb->callback([this] { action_ = info; });
   }
 
-  CLI::App app_{"Decodes Wan2.2 VAE latents to video, and encodes video to latents.", "pantograph"};
+  CLI::App app_{"Makes videos from prompts with PAN 2, and decodes and encodes Wan2.2 VAE latents.",
+                "pantograph"};
   DecodeCommand decode_;
   EncodeCommand encode_;
+  GenerateCommand generate_;
   InspectCommand inspect_;
   ConvertJob convert_;
   DType dtype_ = DType::kF32;  // of a conversion, where given

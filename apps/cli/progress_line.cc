@@ -16,18 +16,35 @@ std::string duration_text(double seconds) {
   return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
 }
 
+// "[#####-----] "
+std::string bar(double part) {
+  constexpr std::size_t kCells = 24;
+  const auto filled =
+      static_cast<std::size_t>(std::clamp(part, 0.0, 1.0) * static_cast<double>(kCells));
+  return "[" + std::string(filled, '#') + std::string(kCells - filled, '-') + "] ";
+}
+
+std::string steps_text(const GenerateProgress& progress) {
+  if (progress.total == 0) return "";
+  const double step_seconds = progress.done > 0 ? progress.seconds / progress.done : 0;
+  const auto step = std::min(static_cast<std::int64_t>(progress.done) + 1, progress.total);
+  char speed[48];
+  std::snprintf(speed, sizeof(speed), ", %.*f s a step, ", step_seconds < 10 ? 2 : 0, step_seconds);
+  return bar(progress.done / static_cast<double>(progress.total)) + "step " + std::to_string(step) +
+         " of " + std::to_string(progress.total) + speed +
+         duration_text((static_cast<double>(progress.total) - progress.done) * step_seconds) +
+         " left";
+}
+
 }  // namespace
 
 std::string progress_text(const Progress& progress) {
-  constexpr std::int64_t kCells = 24;
   const std::int64_t total = progress.frames_total;
   const double speed =
       progress.seconds > 0 ? static_cast<double>(progress.frames_done) / progress.seconds : 0;
   std::string text;
   if (total > 0) {
-    const auto filled =
-        static_cast<std::size_t>(std::min(kCells, progress.frames_done * kCells / total));
-    text = "[" + std::string(filled, '#') + std::string(kCells - filled, '-') + "] ";
+    text = bar(static_cast<double>(progress.frames_done) / static_cast<double>(total));
   }
   text += std::to_string(progress.frames_done);
   if (total > 0) text += " of " + std::to_string(total);
@@ -41,6 +58,29 @@ std::string progress_text(const Progress& progress) {
   return text;
 }
 
+std::string progress_text(const GenerateProgress& progress) {
+  std::string text;
+  if (progress.videos > 1) {
+    text = "video " + std::to_string(progress.video + 1) + " of " +
+           std::to_string(progress.videos) + ": ";
+  }
+  switch (progress.stage) {
+    case Stage::kEncodeText:
+      return text + "encoding the prompt";
+    case Stage::kCondition:
+      return text + "encoding the first frame";
+    case Stage::kDenoise:
+      return text + "denoising " + steps_text(progress);
+    case Stage::kDecode:
+      break;
+  }
+  text += "decoding ";
+  if (progress.total == 0) return text;
+  return text + progress_text(Progress{.frames_done = static_cast<std::int64_t>(progress.done),
+                                       .frames_total = progress.total,
+                                       .seconds = progress.seconds});
+}
+
 ProgressLine::ProgressLine() : terminal_(isatty(STDERR_FILENO) == 1) {}
 
 void ProgressLine::end() {
@@ -48,16 +88,25 @@ void ProgressLine::end() {
   drawn_ = false;
 }
 
-void ProgressLine::update(const Progress& progress) {
+void ProgressLine::draw(const std::string& text, bool now) {
   if (!terminal_) return;
-  const auto now = std::chrono::steady_clock::now();
-  const bool last = progress.frames_done == progress.frames_total;
-  if (drawn_ && !last && now - last_ < std::chrono::milliseconds(100)) return;
-  last_ = now;
+  const auto time = std::chrono::steady_clock::now();
+  if (drawn_ && !now && time - last_ < std::chrono::milliseconds(100)) return;
+  last_ = time;
   drawn_ = true;
   // Back to the line's beginning, and clear what a longer text left.
-  std::fprintf(stderr, "\r%s\x1b[K", progress_text(progress).c_str());
+  std::fprintf(stderr, "\r%s\x1b[K", text.c_str());
   std::fflush(stderr);
+}
+
+void ProgressLine::update(const Progress& progress) {
+  draw(progress_text(progress), progress.frames_done == progress.frames_total);
+}
+
+void ProgressLine::update(const GenerateProgress& progress) {
+  const bool begins_or_ends =
+      progress.total == 0 || progress.done >= static_cast<double>(progress.total);
+  draw(progress_text(progress), begins_or_ends);
 }
 
 }  // namespace pantograph::cli

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "pantograph/video_writer.h"
 #include "pipeline/presets.h"
@@ -14,6 +15,7 @@ namespace pantograph {
 
 // As said, on a command line or in a line of a prompts file.
 struct GenerateSettings {
+  std::string place;  // "prompts.txt: line 3", before messages; empty for a command line
   std::string prompt;
   std::string negative_prompt;  // the text, or @FILE
   std::filesystem::path image;  // the first frame; empty: text-to-video
@@ -21,7 +23,7 @@ struct GenerateSettings {
   std::optional<int> frames_per_second;
   std::vector<double> sigmas;  // in the place of steps
   std::optional<double> shift, guidance;
-  std::uint64_t seed = 0;
+  std::int64_t seed = 0;  // not negative
   std::optional<Sampler> sampler;
   std::filesystem::path output;        // see open_video_writer
   std::filesystem::path save_latents;  // .safetensors; empty: not kept
@@ -31,12 +33,13 @@ struct GenerateSettings {
 // With every number known.
 struct GenerateRequest {
   std::string_view preset;
+  std::string place;
   std::string prompt, negative_prompt;
   std::filesystem::path image;
   std::int64_t frames = 0, height = 0, width = 0;
   ScheduleRequest schedule{};
   double guidance = 0;
-  std::uint64_t seed = 0;
+  std::int64_t seed = 0;             // not negative
   std::optional<Sampler> sampler{};  // in the place of the scheduler config's
   std::filesystem::path output, save_latents;
   VideoOptions video;

@@ -13,7 +13,9 @@ void stop_if(const CancelToken& cancel) {
   if (cancel.cancelled()) fail(ErrorKind::kCancelled, "the generation was cancelled");
 }
 
-TensorView view_of(const qwen35_text::HiddenStates& states) {
+TensorView view_of(const std::shared_ptr<const EncodedText>& text) {
+  if (text == nullptr) return {};
+  const qwen35_text::HiddenStates& states = text->states;
   // Read only, as every input's view.
   return TensorView::dense(const_cast<float*>(states.values.data()), DType::kF32,
                            {states.tokens, states.hidden});
@@ -26,11 +28,15 @@ TensorView Latents::view() const {
 }
 
 EncodedPrompts encode_text(const GenerateRequest& request, const TextEncoder& text,
-                           const StageOptions& options) {
-  EncodedPrompts prompts{.positive = text.encode(request.prompt, options.context, options.cancel)};
-  if (request.guidance > 1) {
-    prompts.negative = text.encode(request.negative_prompt, options.context, options.cancel);
-  }
+                           const StageOptions& options, const EncodedPrompts& before) {
+  const auto encode = [&](const std::string& prompt) {
+    return std::make_shared<const EncodedText>(
+        text.encode(prompt, options.context, options.cancel));
+  };
+  EncodedPrompts prompts{.positive = encode(request.prompt)};
+  if (request.guidance <= 1) return prompts;
+  const bool known = before.negative && before.negative->prompt == request.negative_prompt;
+  prompts.negative = known ? before.negative : encode(request.negative_prompt);
   return prompts;
 }
 
@@ -68,12 +74,12 @@ Latents denoise(const GenerateRequest& request, const Pan2Model& model,
       latent_size(model, request.frames, request.height, request.width);
   const std::int64_t channels = model.dit->config().out_channels;
   SamplingRequest sampling{.size = size,
-                           .positive = view_of(prompts.positive.states),
-                           .negative = view_of(prompts.negative.states),
+                           .positive = view_of(prompts.positive),
+                           .negative = view_of(prompts.negative),
                            .sampler = request.sampler,
                            .schedule = request.schedule,
                            .guidance = request.guidance,
-                           .noise = seeded_noise(request.seed)};
+                           .noise = seeded_noise(static_cast<std::uint64_t>(request.seed))};
   if (!first_frame.empty()) {
     sampling.first_frame =
         TensorView::dense(first_frame.data(), DType::kF32, {channels, 1, size.height, size.width});

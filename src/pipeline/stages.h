@@ -2,7 +2,7 @@
 // nothing else; all stop with Error(kCancelled) soon after the token is triggered.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "media/picture.h"
@@ -26,12 +26,15 @@ struct StageOptions {
 void validate(const GenerateRequest& request, const Pan2Model& model,
               const StageOptions& options = {});
 
+// Texts that several requests have in common are kept once.
 struct EncodedPrompts {
-  EncodedText positive;
-  EncodedText negative;  // empty where guidance is at most 1: nobody reads it
+  std::shared_ptr<const EncodedText> positive;
+  std::shared_ptr<const EncodedText> negative;  // null where guidance is at most 1: nobody reads it
 };
+// `before` is another request's: its negative prompt is not encoded again where this one's is the
+// same.
 EncodedPrompts encode_text(const GenerateRequest& request, const TextEncoder& text,
-                           const StageOptions& options = {});
+                           const StageOptions& options = {}, const EncodedPrompts& before = {});
 
 // The request's image, scaled to cover the video's frame and cut to it. Throws Error that names it.
 Picture first_frame(const GenerateRequest& request);

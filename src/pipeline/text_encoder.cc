@@ -45,7 +45,8 @@ EncodedText TextEncoder::encode(std::string_view prompt, const ExecutionContext&
   const qwen35_text::PromptTokens tokens =
       tokenize_prompt(impl_->tokenizer, impl_->chat, prompt.empty() ? " " : prompt);
   const ThreadLimit threads(context.threads);
-  return {.states = impl_->tower.encode(tokens.ids, tokens.user_begin, &cancel),
+  return {.prompt = std::string(prompt),
+          .states = impl_->tower.encode(tokens.ids, tokens.user_begin, &cancel),
           .tokens_cut = tokens.cut};
 }
 

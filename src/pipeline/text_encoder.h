@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "models/qwen35_text/text_tower.h"
@@ -12,6 +13,7 @@
 namespace pantograph {
 
 struct EncodedText {
+  std::string prompt;
   qwen35_text::HiddenStates states;
   std::int64_t tokens_cut = 0;  // beyond what the model takes, from the end
 };

@@ -71,7 +71,7 @@ TEST_F(BadInputTest, NoLatentScaleExplainsBothMeanings) {
 
 TEST_F(BadInputTest, CommandsThatSayNothingSensible) {
   expect_refused({}, kUsage,
-                 {"a verb is needed after pantograph", "decode|encode|inspect|convert|make|"});
+                 {"a verb is needed after pantograph", "decode|encode|generate|inspect|convert|make|"});
   expect_refused({"decoed"}, kUsage, {"'decoed' is no verb"});
   expect_refused({"--frob"}, kUsage, {"a verb is needed"});
   expect_refused({"decode"}, kUsage, {"--vae is required"});

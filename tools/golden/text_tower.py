@@ -46,8 +46,8 @@ CONFIG = {
 }
 
 
-def make_model() -> qwen.Qwen3_5TextModel:
-    config = Qwen3_5TextConfig(**CONFIG, attn_implementation="eager")
+def make_model(settings: dict[str, Any] = CONFIG) -> qwen.Qwen3_5TextModel:
+    config = Qwen3_5TextConfig(**settings, attn_implementation="eager")
     model = qwen.Qwen3_5TextModel(config).eval()
     generator = torch.Generator().manual_seed(5)
     for name, parameter in model.named_parameters():
@@ -68,6 +68,17 @@ def make_model() -> qwen.Qwen3_5TextModel:
             value = 1.2 * noise / math.sqrt(parameter[0].numel())
         parameter.data = value.to(torch.bfloat16).float()
     return model
+
+
+def write_checkpoint(model: qwen.Qwen3_5TextModel, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {
+        f"model.language_model.{name}": value.to(torch.bfloat16).contiguous()
+        for name, value in model.state_dict().items()
+    }
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    config = {**model.config.to_dict(), "architectures": ["Qwen3_5TextModel"]}
+    (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
 
 
 @torch.no_grad()
@@ -212,13 +223,7 @@ def main() -> int:
     torch.use_deterministic_algorithms(True)
 
     model = make_model()
-    weights = {
-        f"model.language_model.{name}": value.to(torch.bfloat16).contiguous()
-        for name, value in model.state_dict().items()
-    }
-    save_file(weights, output / "model.safetensors", metadata={"format": "pt"})
-    config = {**model.config.to_dict(), "architectures": ["Qwen3_5TextModel"]}
-    (output / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+    write_checkpoint(model, output)
 
     print(f"{'tokens':>6} {'scale':>6} {'fp64':>8} " + " ".join(f"{n:>12}" for n in FAULTS))
     passed = True
