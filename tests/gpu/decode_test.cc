@@ -120,6 +120,15 @@ TEST(DecodeOnGpu, AgreesWithTheCpuOnSizesThatFillNoTile) {
   }
 }
 
+TEST(DecodeOnGpu, RoundsToBf16WithoutLosingTheVideo) {
+  const Synthetic made(5, 44, 78);
+  for (const std::int64_t frames : {1, 2, 5}) {
+    const TensorView clip = made.clip().slice(1, 0, frames);
+    const std::vector<float> f32 = decode(made.vae, clip, on_gpu(Precision::kF32));
+    EXPECT_LE(rms(decode(made.vae, clip, on_gpu(Precision::kBF16)), f32), 0.01) << frames;
+  }
+}
+
 TEST(DecodeOnGpu, IsTheSameBitForBitEveryTime) {
   const Synthetic made(5, 6, 10);
   const std::vector<float> once = decode(made.vae, made.clip(), on_gpu(Precision::kBF16));

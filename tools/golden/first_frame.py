@@ -26,7 +26,7 @@ CASES = [
 
 
 def smooth_picture(mode: str, size: tuple[int, int], seed: int) -> Image.Image:
-    """A gradient with some detail, so that a wrong window, turn or centre moves it by many levels."""
+    """A gradient with detail, so that a wrong window, turn or centre moves it by many levels."""
     width, height = size
     y, x = np.mgrid[0:height, 0:width]
     generator = np.random.default_rng(seed)

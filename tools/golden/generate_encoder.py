@@ -96,7 +96,9 @@ def main() -> int:
         for index, (name, *shape) in enumerate(CLIPS):
             video = seeded_video(*shape, seed + index)
             latents = encode(vae, video).contiguous()
-            save_file({"video": video, "latents": latents}, folder / "encoded" / f"{name}.safetensors")
+            save_file(
+                {"video": video, "latents": latents}, folder / "encoded" / f"{name}.safetensors"
+            )
             print(f"{folder.name}/{name}: latents {tuple(latents.shape)} std {latents.std():.3f}")
             passed &= notices_every_fault(vae, video, latents)
     return 0 if passed else 1

@@ -4,7 +4,7 @@ from torch import Tensor
 
 from pantograph import _native
 
-from ._launch import launch
+from ._launch import launch, new_like
 from ._operator import operator
 
 
@@ -25,13 +25,13 @@ def gelu_tanh(x: Tensor) -> Tensor:
 
 
 def _swiglu_run(value: Tensor, gate: Tensor, save: bool = True) -> Tensor:
-    out = value.new_empty(value.shape)
+    out = new_like(value)
     launch(_native.swiglu, value, gate, out)
     return out
 
 
 def _swiglu_fake(value: Tensor, gate: Tensor) -> Tensor:
-    return value.new_empty(value.shape)
+    return new_like(value)
 
 
 def _swiglu_setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -50,17 +50,17 @@ def _swiglu_backward_run(grad: Tensor, value: Tensor, gate: Tensor) -> tuple[Ten
 
 
 def _swiglu_backward_fake(grad: Tensor, value: Tensor, gate: Tensor) -> tuple[Tensor, Tensor]:
-    return value.new_empty(value.shape), value.new_empty(value.shape)
+    return new_like(value), new_like(value)
 
 
 def _gelu_run(x: Tensor, save: bool = True) -> Tensor:
-    out = x.new_empty(x.shape)
+    out = new_like(x)
     launch(_native.gelu_tanh, x, out)
     return out
 
 
 def _gelu_fake(x: Tensor) -> Tensor:
-    return x.new_empty(x.shape)
+    return new_like(x)
 
 
 def _gelu_setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -73,13 +73,13 @@ def _gelu_formula(ctx: Any, grad: Tensor) -> Tensor:
 
 
 def _gelu_backward_run(grad: Tensor, x: Tensor) -> Tensor:
-    grad_x = x.new_empty(x.shape)
+    grad_x = new_like(x)
     launch(_native.gelu_tanh_backward, grad, x, grad_x)
     return grad_x
 
 
 def _gelu_backward_fake(grad: Tensor, x: Tensor) -> Tensor:
-    return x.new_empty(x.shape)
+    return new_like(x)
 
 
 _swiglu_backward = operator(

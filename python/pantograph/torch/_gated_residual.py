@@ -4,7 +4,7 @@ from torch import Tensor
 
 from pantograph import _native
 
-from ._launch import launch, launch_with_workspace
+from ._launch import launch, launch_with_workspace, new_like
 from ._layer_norm_modulate import layer_norm_modulate_backward, new_statistics
 from ._operator import operator
 
@@ -31,13 +31,13 @@ def gated_residual_layer_norm(
 
 
 def _run(x: Tensor, y: Tensor, gate: Tensor, save: bool = True) -> Tensor:
-    out = x.new_empty(x.shape)
+    out = new_like(x)
     launch(_native.gated_residual, x, y, gate, out)
     return out
 
 
 def _fake(x: Tensor, y: Tensor, gate: Tensor) -> Tensor:
-    return x.new_empty(x.shape)
+    return new_like(x)
 
 
 def _setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -56,7 +56,7 @@ def _backward_run(grad: Tensor, y: Tensor, gate: Tensor) -> tuple[Tensor, Tensor
 
 
 def _backward_fake(grad: Tensor, y: Tensor, gate: Tensor) -> tuple[Tensor, Tensor]:
-    return y.new_empty(y.shape), y.new_empty(gate.shape)
+    return new_like(y), new_like(gate)
 
 
 def _norm_run(
@@ -68,7 +68,7 @@ def _norm_run(
     eps: float,
     save: bool = True,
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    new_x, out = x.new_empty(x.shape), x.new_empty(x.shape)
+    new_x, out = new_like(x), new_like(x)
     statistics = new_statistics(x) if save else None
     launch(_native.gated_residual_layer_norm, x, y, gate, scale, shift, eps, new_x, out, statistics)
     return new_x, out, statistics
@@ -77,19 +77,18 @@ def _norm_run(
 def _norm_fake(
     x: Tensor, y: Tensor, gate: Tensor, scale: Tensor, shift: Tensor, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return x.new_empty(x.shape), x.new_empty(x.shape), new_statistics(x)
+    return new_like(x), new_like(x), new_statistics(x)
 
 
 def _norm_setup_context(ctx: Any, inputs: Any, output: Any) -> None:
     _, y, gate, scale, _, _ = inputs
     new_x, _, statistics = output
-    ctx.mark_non_differentiable(statistics)
     ctx.set_materialize_grads(False)
     ctx.save_for_backward(new_x, y, gate, scale, statistics)
 
 
 def _norm_backward_formula(
-    ctx: Any, grad_new_x: Tensor | None, grad: Tensor | None, _: Any
+    ctx: Any, grad_new_x: Tensor | None, grad: Tensor | None, _: None = None
 ) -> tuple[Tensor | None, ...]:
     new_x, y, gate, scale, statistics = ctx.saved_tensors
     grad_scale = grad_shift = None
@@ -122,4 +121,5 @@ _norm_forward = operator(
     _norm_fake,
     _norm_setup_context,
     _norm_backward_formula,
+    kept=1,
 )

@@ -6,6 +6,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
+# torch.cuda.current_device() without its look at whether CUDA has begun: a tensor on a GPU says so.
+_current_device = getattr(torch._C, "_cuda_getDevice", torch.cuda.current_device)
+
+
+def new_like(tensor: Tensor) -> Tensor:
+    """Empty and contiguous, with the tensor's shape, type and device."""
+    if tensor.layout is not torch.strided:  # the native module says that it is no dense tensor
+        return tensor.new_empty(tensor.shape)
+    return torch.empty_like(tensor, memory_format=torch.contiguous_format)
+
 
 def launch(function: Callable[..., bool], first: Tensor, *args: Any) -> None:
     """Runs the function on the tensors, or on contiguous copies of those that it cannot walk."""
@@ -38,7 +48,7 @@ def statistics_dtype(tensor: Tensor) -> torch.dtype:
 
 def _elsewhere(tensor: Tensor) -> bool:
     """Whether it is on a GPU that is not the current one."""
-    return tensor.is_cuda and tensor.get_device() != torch.cuda.current_device()
+    return tensor.is_cuda and tensor.get_device() != _current_device()
 
 
 def _contiguous(*args: Any) -> tuple[Any, ...]:

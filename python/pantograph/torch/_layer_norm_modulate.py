@@ -4,7 +4,7 @@ from torch import Tensor
 
 from pantograph import _native
 
-from ._launch import launch, launch_with_workspace, statistics_dtype
+from ._launch import launch, launch_with_workspace, new_like, statistics_dtype
 from ._operator import operator
 
 
@@ -29,24 +29,23 @@ def new_statistics(x: Tensor) -> Tensor:
 def _run(
     x: Tensor, scale: Tensor, shift: Tensor, eps: float, save: bool = True
 ) -> tuple[Tensor, Tensor | None]:
-    out = x.new_empty(x.shape)
+    out = new_like(x)
     statistics = new_statistics(x) if save else None
     launch(_native.layer_norm_modulate, x, scale, shift, eps, out, statistics)
     return out, statistics
 
 
 def _fake(x: Tensor, scale: Tensor, shift: Tensor, eps: float) -> tuple[Tensor, Tensor]:
-    return x.new_empty(x.shape), new_statistics(x)
+    return new_like(x), new_statistics(x)
 
 
 def _setup_context(ctx: Any, inputs: Any, output: Any) -> None:
     x, scale, _, _ = inputs
-    ctx.mark_non_differentiable(output[1])
     ctx.set_materialize_grads(False)
     ctx.save_for_backward(x, scale, output[1])
 
 
-def _backward_formula(ctx: Any, grad: Tensor | None, _: Any) -> tuple[Tensor | None, ...]:
+def _backward_formula(ctx: Any, grad: Tensor | None, _: None = None) -> tuple[Tensor | None, ...]:
     if grad is None:
         return None, None, None, None
     x, scale, statistics = ctx.saved_tensors
@@ -66,7 +65,7 @@ def _backward_run(
 def _backward_fake(
     grad: Tensor, grad_sum: Tensor | None, x: Tensor, scale: Tensor, statistics: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return x.new_empty(x.shape), x.new_empty(scale.shape), x.new_empty(scale.shape)
+    return new_like(x), new_like(scale), new_like(scale)
 
 
 layer_norm_modulate_backward = operator(
@@ -81,4 +80,5 @@ _forward = operator(
     _fake,
     _setup_context,
     _backward_formula,
+    kept=1,
 )

@@ -27,11 +27,14 @@ def operator(
     fake: Function,
     setup_context: Function | None = None,
     backward: Function | None = None,
+    *,
+    kept: int = 0,
 ) -> Function:
     """Defines pantograph::NAME by `schema`, which takes and returns what `run` does.
 
-    A differentiable `run` is also told `save=False` where nothing will run backward, and may then
-    return None for what only `backward` needs.
+    The last `kept` outputs are for `backward` alone, which has no gradients for them and may not be
+    given any. A differentiable `run` is also told `save=False` where nothing will run backward, and
+    may then return None for them.
     `fake` gives empty outputs for torch.compile; `setup_context(ctx, inputs, output)` and
     `backward(ctx, *grads)` are those of a torch.autograd.Function.
     """
@@ -46,9 +49,14 @@ def operator(
             raise RuntimeError(f"{name} has no second derivative: leave out create_graph")
         return backward(ctx, *grads)  # type: ignore[misc]
 
+    def setup_registered(ctx: Any, inputs: Any, output: Any) -> None:
+        if kept:
+            ctx.mark_non_differentiable(*output[-kept:])
+        setup_context(ctx, inputs, output)  # type: ignore[misc]
+
     if backward is not None:
         torch.library.register_autograd(
-            f"pantograph::{name}", backward_once, setup_context=setup_context, lib=_LIBRARY
+            f"pantograph::{name}", backward_once, setup_context=setup_registered, lib=_LIBRARY
         )
     registered = getattr(torch.ops.pantograph, name).default
 
@@ -58,7 +66,7 @@ def operator(
         def forward(ctx: Any, *inputs: Any) -> Any:
             output = run(*inputs)
             setup_context(ctx, inputs, output)  # type: ignore[misc]
-            return output
+            return output[:-kept] if kept else output  # each output takes time
 
         backward = staticmethod(backward_once)
 

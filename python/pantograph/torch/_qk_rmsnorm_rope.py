@@ -5,7 +5,7 @@ from torch import Tensor
 
 from pantograph import _native
 
-from ._launch import launch, launch_with_workspace, statistics_dtype
+from ._launch import launch, launch_with_workspace, new_like, statistics_dtype
 from ._operator import operator
 
 
@@ -41,9 +41,8 @@ def _run(
     sin: Tensor | None,
     save: bool = True,
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    shape = q.shape
-    q_out, k_out = q.new_empty(shape), q.new_empty(shape)
-    rstd = q.new_empty((2, *shape[:3]), dtype=statistics_dtype(q)) if save else None
+    q_out, k_out = new_like(q), new_like(q)
+    rstd = q.new_empty((2, *q.shape[:3]), dtype=statistics_dtype(q)) if save else None
     launch(_native.qk_rmsnorm_rope, q, k, wq, wk, eps, cos, sin, q_out, k_out, rstd)
     return q_out, k_out, rstd
 
@@ -58,19 +57,17 @@ def _fake(
     sin: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     rstd = q.new_empty((2, *q.shape[:3]), dtype=statistics_dtype(q))
-    return q.new_empty(q.shape), q.new_empty(q.shape), rstd
+    return new_like(q), new_like(q), rstd
 
 
 def _setup_context(ctx: Any, inputs: Any, output: Any) -> None:
     q, k, wq, wk, _, cos, sin = inputs
-    rstd = output[2]
-    ctx.mark_non_differentiable(rstd)
     ctx.set_materialize_grads(False)
-    ctx.save_for_backward(q, k, wq, wk, cos, sin, rstd)
+    ctx.save_for_backward(q, k, wq, wk, cos, sin, output[2])
 
 
 def _backward_formula(
-    ctx: Any, grad_q: Tensor | None, grad_k: Tensor | None, _: Any
+    ctx: Any, grad_q: Tensor | None, grad_k: Tensor | None, _: None = None
 ) -> tuple[Tensor | None, ...]:
     q, k, wq, wk, cos, sin, rstd = ctx.saved_tensors
     grad_q = torch.zeros_like(q) if grad_q is None else grad_q
@@ -107,12 +104,7 @@ def _backward_fake(
     sin: Tensor | None,
     rstd: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    return (
-        q.new_empty(q.shape),
-        q.new_empty(q.shape),
-        q.new_empty(wq.shape),
-        q.new_empty(wk.shape),
-    )
+    return new_like(q), new_like(q), new_like(wq), new_like(wk)
 
 
 _backward = operator(
@@ -128,4 +120,5 @@ _forward = operator(
     _fake,
     _setup_context,
     _backward_formula,
+    kept=1,
 )
