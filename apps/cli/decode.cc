@@ -39,12 +39,18 @@ Json summary_json(const DecodeSummary& summary, const Device& device) {
 // The memory of each clip's decode, without decoding.
 void dry_run(const DecodeJob& job) {
   for (const PlannedVideo& video : plan_decode(job)) {
-    std::printf(
-        "%s: %lld frames of %lld x %lld, %lld latent frames a pass, %s and %s of weights\n",
-        video.output.c_str(), static_cast<long long>(video.shape.frames),
-        static_cast<long long>(video.shape.width), static_cast<long long>(video.shape.height),
-        static_cast<long long>(video.plan.frames_per_pass), format_bytes(video.plan.bytes).c_str(),
-        format_bytes(video.plan.weight_bytes).c_str());
+    const DecodePlan& plan = video.plan;
+    std::string memory =
+        join(format_bytes(plan.bytes), " and ", format_bytes(plan.weight_bytes), " of weights");
+    if (plan.library_bytes > 0) {
+      memory += join(", with ", format_bytes(plan.library_bytes), " for the driver and libraries ",
+                     format_bytes(plan.total_bytes()), " in all");
+    }
+    std::printf("%s: %lld frames of %lld x %lld, %lld latent frames a pass, %s\n",
+                video.output.c_str(), static_cast<long long>(video.shape.frames),
+                static_cast<long long>(video.shape.width),
+                static_cast<long long>(video.shape.height),
+                static_cast<long long>(plan.frames_per_pass), memory.c_str());
   }
 }
 

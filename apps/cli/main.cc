@@ -438,6 +438,9 @@ class CommandLine {
         ->delimiter(',')
         ->capture_default_str();
     decode->add_option("--gpu", bench.device, "Which GPU")->capture_default_str();
+    decode->add_option("--gpus", bench.gpus, "GPUs that share one decode: one so far")
+        ->check(CLI::Range(1, 1))
+        ->capture_default_str();
     decode->add_option("--runs", bench.runs, "Timed decodes after one that warms up")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();

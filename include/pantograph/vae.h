@@ -60,6 +60,8 @@ struct DecodePlan {
   std::int64_t frames_per_pass = 0;  // latent frames
   std::size_t bytes = 0;             // peak of the session's memory
   std::size_t weight_bytes = 0;      // of the weights on its device, shared by all sessions
+  std::size_t library_bytes = 0;     // on a GPU, of the driver's context and the libraries, about
+  [[nodiscard]] std::size_t total_bytes() const { return bytes + weight_bytes + library_bytes; }
 };
 
 // What activations and weights are rounded to; sums are f32 either way.

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <functional>
+#include <numeric>
 
 #include "bench/gpu_monitor.h"
 #include "bench/kernel_table.h"
@@ -13,6 +15,8 @@
 #include "device/check.h"
 #include "device/library.h"
 #include "kernels/wan_vae/compare.h"
+#include "models/wan_vae/config.h"
+#include "models/wan_vae/pass_plan.h"
 #include "models/wan_vae/session.h"
 #include "models/wan_vae/synthetic.h"
 
@@ -28,6 +32,16 @@ double seconds_since(Clock::time_point begin) {
 
 double gib(std::size_t bytes) {
   return static_cast<double>(bytes) * 0x1p-30;
+}
+
+// Of the decoder's weights, in bf16.
+std::size_t weight_bytes(const VaeConfig& config) {
+  std::int64_t elements = 0;
+  for (const TensorSpec& spec : wan_vae::decoder_tensors(config)) {
+    elements +=
+        std::accumulate(spec.shape.begin(), spec.shape.end(), std::int64_t{1}, std::multiplies<>());
+  }
+  return static_cast<std::size_t>(elements) * size_of(DType::kBF16);
 }
 
 struct Workload {
@@ -159,6 +173,7 @@ class Bench {
     for (const Workload& workload : workloads) {
       results.push_back(Json(measure(workload, videos)));
     }
+    compare_prefixes(workloads, videos, results);
     if (options_.check) check(workloads, videos, results);
     return Json(Json::Object{
         {"gpu", Json(gpu.name)},
@@ -209,6 +224,7 @@ class Bench {
       device::synchronize(stream_.get());
       frames_per_pass_ = session.frames_per_pass();
       planned_ = session.planned_bytes();
+      expected_ = planned_ + weight_bytes(config_) + wan_vae::kLibrariesOnGpu;
     }
     return seconds_since(begin);
   }
@@ -251,6 +267,7 @@ class Bench {
         {"frames", Json(frames)},
         {"height", Json(factor * workload.height)},
         {"width", Json(factor * workload.width)},
+        {"gpus", Json(std::int64_t{options_.gpus})},
         {"latent_frames_per_pass", Json(frames_per_pass_)},
         {"direct_pflop", Json(flops * 1e-15)},
         {"first_seconds", Json(first)},
@@ -258,11 +275,12 @@ class Bench {
         {"peak_bytes", Json(static_cast<std::int64_t>(peak))},
         {"output_bytes", Json(static_cast<std::int64_t>(video.bytes()))},
         {"planned_session_bytes", Json(static_cast<std::int64_t>(planned_))},
+        {"planned_bytes", Json(static_cast<std::int64_t>(expected_))},
         {"checksum", Json(std::to_string(checked))},
     };
     std::string line =
         join(workload.name, ": first ", first, " s, peak ", gib(peak), " GiB, planned ",
-             gib(planned_), " GiB, ", frames_per_pass_, " latent frames a pass");
+             gib(expected_), " GiB, ", frames_per_pass_, " latent frames a pass");
     if (!times.empty()) {
       const double median = times[times.size() / 2];
       result.insert(result.end(), {{"seconds", Json(median)},
@@ -281,15 +299,41 @@ class Bench {
     return result;
   }
 
+  // A decode is causal: the frames that two clips of a size share should be the same.
+  void compare_prefixes(const std::vector<Workload>& workloads,
+                        const std::vector<std::unique_ptr<DeviceVideo>>& videos,
+                        Json::Array& results) {
+    for (std::size_t i = 0; i < workloads.size(); ++i) {
+      for (std::size_t j = 0; j < workloads.size(); ++j) {
+        if (workloads[i].height != workloads[j].height ||
+            workloads[i].width != workloads[j].width ||
+            workloads[i].latent_frames >= workloads[j].latent_frames) {
+          continue;
+        }
+        const kernels::Difference d = difference(*videos[i], *videos[j], videos[i]->bytes());
+        say_(join(workloads[i].name, " and the beginning of ", workloads[j].name,
+                  ": max difference ", d.largest));
+        Json::Object result = *results[i].object();
+        result.push_back({"difference_from_" + workloads[j].name, Json(double{d.largest})});
+        results[i] = Json(std::move(result));
+      }
+    }
+  }
+
   static DeviceVideo& video_again(DeviceVideo& video) {
     video.poison();
     return video;
   }
 
   kernels::Difference against_itself(const DeviceVideo& video) const {
+    return difference(video, video, video.bytes());
+  }
+
+  kernels::Difference difference(const DeviceVideo& a, const DeviceVideo& b,
+                                 std::size_t bytes) const {
     const device::Memory sums(device_, sizeof(kernels::Difference), {}, stream_.get());
-    device::check(kernels::compare(DType::kF32, video.data(), video.data(),
-                                   static_cast<std::int64_t>(video.bytes() / sizeof(float)),
+    device::check(kernels::compare(DType::kF32, a.data(), b.data(),
+                                   static_cast<std::int64_t>(bytes / sizeof(float)),
                                    reinterpret_cast<kernels::Difference*>(sums.data()),
                                    static_cast<cudaStream_t>(stream_.get())));
     kernels::Difference result;
@@ -342,7 +386,7 @@ class Bench {
   std::shared_ptr<const wan_vae::Decoder> decoder_;
   double rate_ = 0;
   std::int64_t frames_per_pass_ = 0;
-  std::size_t planned_ = 0;
+  std::size_t planned_ = 0, expected_ = 0;  // by the last session; with weights and libraries
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ struct DecodeBench {
   // f1, f5, f17, f121, f241, f481: frames of 704 x 1248; or FRAMESxHEIGHTxWIDTH of the video.
   std::vector<std::string> workloads = {"f121"};
   int device = 0;
+  int gpus = 1;          // that share one decode
   int runs = 3;          // timed, after one that warms up
   bool check = false;    // against an f32 decode in the same process
   bool kernels = false;  // table of GPU time by kernel

@@ -9,6 +9,9 @@
 
 namespace pantograph::wan_vae {
 
+// What the driver's context, cuDNN and cuBLASLt take of a GPU, as measured on an H200.
+inline constexpr std::size_t kLibrariesOnGpu = std::size_t{600} << 20;
+
 // One clip's decode, as far as its memory depends on it.
 struct ClipShape {
   std::int64_t channels = 0, height = 0, width = 0;  // of latents

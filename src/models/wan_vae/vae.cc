@@ -126,7 +126,8 @@ DecodePlan Vae::plan(std::int64_t h, std::int64_t w, const DecodeOptions& option
       wan_vae::choose_pass(*impl_->decoder, clip, options.frames_per_pass, options.memory_limit);
   return {.frames_per_pass = plan.size.latent_frames,
           .bytes = plan.bytes,
-          .weight_bytes = static_cast<std::size_t>(impl_->parameters) * size_of(clip.dtype)};
+          .weight_bytes = static_cast<std::size_t>(impl_->parameters) * size_of(clip.dtype),
+          .library_bytes = clip.device.kind == DeviceKind::kCuda ? wan_vae::kLibrariesOnGpu : 0};
 }
 
 DecodeSession Vae::decode_session(std::int64_t h, std::int64_t w,

@@ -1,0 +1,59 @@
+"""Prints what `./run gpu` measured: one short table of the JSON files in a folder.
+
+python tools/peers/table.py out/gpu
+"""
+
+import json
+import sys
+from pathlib import Path
+
+
+def read(path: Path) -> dict:
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def decode_lines(ours: dict, peer: dict) -> list[str]:
+    if not ours:
+        return []
+    errors = {4 * (int(n) - 1) + 1: e for n, e in peer.get("errors", {}).items()}
+    times = {4 * (int(n) - 1) + 1: t["seconds"] for n, t in peer.get("times", {}).items()}
+    lines = [
+        f"decode, {ours['gpu']}, bf16 product {ours['matrix_rate_tflops']:.0f} TFLOP/s",
+        "workload  seconds    gap  peak GiB  planned  max / M  rms / R  diffusers",
+    ]
+    for w in ours["workloads"]:
+        line = f"{w['name']:<8}{w.get('seconds', 0):9.3f}{w.get('gap', 0):7.3f}"
+        line += f"{w['peak_bytes'] / 2**30:10.2f}{w['planned_bytes'] / 2**30:9.2f}"
+        error = errors.get(w["frames"])
+        if error and "max_error" in w:
+            line += f"{w['max_error'] / error['M']:9.2f}{w['rms_error'] / error['R']:9.2f}"
+        else:
+            line += " " * 18
+        if w["frames"] in times:
+            line += f"{times[w['frames']]:8.3f} s"
+        lines.append(line)
+    return lines
+
+
+def token_op_lines(ops: dict) -> list[str]:
+    if not ops:
+        return []
+    lines = ["token operator               forward ms (floor)  backward ms (floor)  call us"]
+    for name, row in ops["milliseconds"].items():
+        forward, backward, call = row["forward"], row["backward"], row["overhead_us"]
+        lines.append(
+            f"{name:<28}{forward['pantograph']:9.3f} ({forward['floor_ms']:.3f})"
+            f"{backward['pantograph']:13.3f} ({backward['floor_ms']:.3f})"
+            f"{call['no_grad']:9.1f} / {call['grad']:.1f}"
+        )
+    return lines
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    decode = decode_lines(read(folder / "vae_decode.json"), read(folder / "diffusers.json"))
+    print("\n".join([*decode, *token_op_lines(read(folder / "token_ops.json"))]))
+
+
+if __name__ == "__main__":
+    main()
