@@ -10,7 +10,8 @@
 namespace pantograph::cli {
 namespace {
 
-Json summary_json(const DecodeSummary& summary, const Device& device) {
+Json summary_json(const DecodeSummary& summary) {
+  const Device& device = summary.device;
   Json::Array videos;
   for (const DecodedVideo& video : summary.videos) {
     const DecodeStatistics& statistics = video.statistics;
@@ -63,6 +64,7 @@ DecodeJob placed(const DecodeCommand& command) {
     std::fprintf(stderr, "decoding on %s\n", choice.description.c_str());
   }
   job.decode.context.device = choice.device;
+  job.or_on_cpu = command.device == "auto";
   job.decode.memory_limit = static_cast<std::size_t>(command.max_memory_gib * 0x1p30);
   return job;
 }
@@ -95,8 +97,7 @@ void decode(const DecodeCommand& command) {
         line.end();
         if (!command.json) print_video(video, piped);
       });
-  if (command.json)
-    std::printf("%s\n", summary_json(summary, job.decode.context.device).dump().c_str());
+  if (command.json) std::printf("%s\n", summary_json(summary).dump().c_str());
 }
 
 }  // namespace pantograph::cli

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "core/check.h"
+#include "core/log.h"
 #include "pipeline/clip_files.h"
 #include "pipeline/latents_file.h"
 
@@ -56,6 +57,23 @@ Work open_latents(const DecodeJob& job) {
   return work;
 }
 
+// Where and how the job's clips are decoded.
+DecodeOptions placed(const DecodeJob& job, const Vae& vae, const Work& work) {
+  DecodeOptions options = job.decode;
+  if (!job.or_on_cpu || options.context.device.kind == DeviceKind::kCpu) return options;
+  try {
+    for (const Task& task : work.tasks) {
+      static_cast<void>(vae.plan(task.clip.shape[2], task.clip.shape[3], options));
+    }
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kOutOfMemory) throw;
+    log(LogLevel::kWarning, "decoding on the CPU, not on GPU ", options.context.device.index, ": ",
+        error.what());
+    options.context.device = {};
+  }
+  return options;
+}
+
 VideoShape shape_of(const TensorView& clip, const VaeConfig& config) {
   return {.frames = config.video_frames(clip.shape[1]),
           .height = clip.shape[2] * config.spatial_factor(),
@@ -79,11 +97,13 @@ DecodeSummary run_decode(const DecodeJob& job, const ProgressCallback& progress,
   const Clock::time_point begin = Clock::now();
   Work work = open_latents(job);
   const Vae vae = Vae::open(job.vae, job.decode.context);
+  const DecodeOptions placed_options = placed(job, vae, work);
+  summary.device = placed_options.context.device;
   summary.open_seconds = seconds_since(begin);
 
   for (auto& [clip, video, contact_sheet] : work.tasks) {
     video.shape = shape_of(clip, vae.config());
-    DecodeOptions options = job.decode;
+    DecodeOptions options = placed_options;
     // Longer passes than the clip would be planned for nothing.
     options.frames_per_pass = std::min(options.frames_per_pass, clip.shape[1]);
     VideoOptions video_options = job.video;
@@ -101,10 +121,11 @@ DecodeSummary run_decode(const DecodeJob& job, const ProgressCallback& progress,
 std::vector<PlannedVideo> plan_decode(const DecodeJob& job) {
   const Work work = open_latents(job);
   const Vae vae = Vae::open(job.vae, job.decode.context);
+  const DecodeOptions options = placed(job, vae, work);
   std::vector<PlannedVideo> videos;
   for (const auto& [clip, video, contact_sheet] : work.tasks) {
     videos.push_back({video.output, shape_of(clip, vae.config()),
-                      vae.plan(clip.shape[2], clip.shape[3], job.decode)});
+                      vae.plan(clip.shape[2], clip.shape[3], options)});
   }
   return videos;
 }

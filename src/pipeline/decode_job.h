@@ -19,6 +19,8 @@ struct DecodeJob {
   std::filesystem::path output;  // see name_outputs and open_video_writer
   VideoOptions video;
   DecodeOptions decode;
+  // Where a clip does not fit the GPU of `decode`, all are decoded on the CPU, and that is said.
+  bool or_on_cpu = false;
 };
 
 struct DecodedVideo {
@@ -31,6 +33,7 @@ struct DecodedVideo {
 struct DecodeSummary {
   double open_seconds = 0;  // checkpoint and latents
   double total_seconds = 0;
+  Device device{};
   std::vector<DecodedVideo> videos;
 };
 

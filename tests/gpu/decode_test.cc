@@ -7,6 +7,7 @@
 #include "device/memory.h"
 #include "media/color.h"
 #include "models/wan_vae/synthetic.h"
+#include "pipeline/decode_job.h"
 #include "support/expect_error.h"
 #include "support/golden_clip.h"
 #include "support/temp_dir.h"
@@ -270,6 +271,24 @@ TEST(DecodeOnGpu, TakesItsMemoryFromTheCallersAllocator) {
   const DecodeStatistics statistics = made.vae.decode(made.clip(), sink, options);
   EXPECT_EQ(taken, given_back);
   EXPECT_EQ(taken, statistics.planned_bytes);
+}
+
+TEST(DecodeOnGpu, GoesToTheCpuOnlyIfItMayAndTheGpuIsFull) {
+  const Synthetic made(1, 2, 3);
+  DecodeJob job{.vae = made.folder.path() / "vae",
+                .latents = {made.folder.path() / "latents.safetensors"},
+                .output = made.folder.path() / "video.safetensors",
+                .decode = on_gpu(Precision::kAuto)};
+  job.or_on_cpu = true;
+  EXPECT_EQ(run_decode(job, {}).device, kGpu);
+  std::vector<device::Memory> all_but_little;
+  constexpr std::size_t kPiece = std::size_t{64} << 20;
+  while (free_bytes() > 2 * kPiece) {
+    all_but_little.emplace_back(kGpu, std::max(kPiece, free_bytes() / 2));
+  }
+  EXPECT_EQ(run_decode(job, {}).device, Device{});
+  job.or_on_cpu = false;
+  expect_error(ErrorKind::kOutOfMemory, {"GPU 0"}, [&] { run_decode(job, {}); });
 }
 
 TEST(DecodeOnGpu, ThereIsNoGpu99) {

@@ -81,10 +81,11 @@ std::optional<PassPlan> measure(const Decoder& decoder, const ClipShape& clip, c
   return PassPlan{.size = size, .bytes = bytes, .slab_bytes = arena.peak()};
 }
 
-std::size_t free_memory(const Device& device) {
-  if (device.kind == DeviceKind::kCpu) return available_memory();
-  const std::size_t free = device::require_gpu(device.index).free_bytes;
-  return free > kLeftOnGpu ? free - kLeftOnGpu : 0;
+std::size_t free_memory(const Device& device, std::size_t reserved) {
+  const bool cpu = device.kind == DeviceKind::kCpu;
+  const std::size_t free = cpu ? available_memory() : device::require_gpu(device.index).free_bytes;
+  const std::size_t taken = reserved + (cpu ? 0 : kLeftOnGpu);
+  return free > taken ? free - taken : 0;
 }
 
 DType activation_type(const DecodeOptions& options) {
@@ -128,14 +129,14 @@ std::int64_t shorter_pass(std::int64_t frames) {
 }
 
 PassPlan choose_pass(const Decoder& decoder, const ClipShape& clip, std::int64_t frames_per_pass,
-                     std::size_t limit) {
+                     std::size_t limit, std::size_t reserved) {
   if (clip.height > kLongestSide || clip.width > kLongestSide) {
     fail(ErrorKind::kInvalidArgument, "latents of ", clip.height, " x ", clip.width,
          "; height and width must be at most ", kLongestSide);
   }
   const bool cpu = clip.device.kind == DeviceKind::kCpu;
   const bool limited = limit > 0;
-  const std::size_t most = limited ? limit : free_memory(clip.device);
+  const std::size_t most = limited ? limit : free_memory(clip.device, reserved);
   const std::size_t wanted = limited ? limit : std::min(most, cpu ? kUsualOnCpu : kUsualOnGpu);
   std::optional<PassPlan> smallest;
   for (const PassSize& size : candidates(clip.device, frames_per_pass)) {

@@ -31,10 +31,11 @@ struct PassPlan {
   std::size_t slab_bytes = 0;  // of them, activations
 };
 
-// `limit` 0: what the device has free, within reason. Throws Error(kOutOfMemory) naming a pass size
+// `limit` 0: what the device has free, within reason, less what is `reserved` for what comes before
+// the session. Throws Error(kOutOfMemory) naming a pass size
 // that fits where `frames_per_pass` (0: free choice) does not.
 PassPlan choose_pass(const Decoder& decoder, const ClipShape& clip, std::int64_t frames_per_pass,
-                     std::size_t limit);
+                     std::size_t limit, std::size_t reserved = 0);
 
 // The next shorter pass: a power of two, so that few sizes make up any number of frames. Each has
 // its memory counted, for one may need more than a longer one, whose blocks fit other gaps; 0
