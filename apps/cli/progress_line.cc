@@ -25,15 +25,15 @@ std::string bar(double part) {
 }
 
 std::string steps_text(const GenerateProgress& progress) {
-  if (progress.total == 0) return "";
-  const double step_seconds = progress.done > 0 ? progress.seconds / progress.done : 0;
+  const auto total = static_cast<double>(progress.total);
   const auto step = std::min(static_cast<std::int64_t>(progress.done) + 1, progress.total);
+  const std::string text = bar(progress.done / total) + "step " + std::to_string(step) + " of " +
+                           std::to_string(progress.total);
+  if (progress.done == 0) return text;
+  const double step_seconds = progress.seconds / progress.done;
   char speed[48];
   std::snprintf(speed, sizeof(speed), ", %.*f s a step, ", step_seconds < 10 ? 2 : 0, step_seconds);
-  return bar(progress.done / static_cast<double>(progress.total)) + "step " + std::to_string(step) +
-         " of " + std::to_string(progress.total) + speed +
-         duration_text((static_cast<double>(progress.total) - progress.done) * step_seconds) +
-         " left";
+  return text + speed + duration_text((total - progress.done) * step_seconds) + " left";
 }
 
 }  // namespace
@@ -74,11 +74,10 @@ std::string progress_text(const GenerateProgress& progress) {
     case Stage::kDecode:
       break;
   }
-  text += "decoding ";
-  if (progress.total == 0) return text;
-  return text + progress_text(Progress{.frames_done = static_cast<std::int64_t>(progress.done),
-                                       .frames_total = progress.total,
-                                       .seconds = progress.seconds});
+  return text + "decoding " +
+         progress_text(Progress{.frames_done = static_cast<std::int64_t>(progress.done),
+                                .frames_total = progress.total,
+                                .seconds = progress.seconds});
 }
 
 ProgressLine::ProgressLine() : terminal_(isatty(STDERR_FILENO) == 1) {}
@@ -105,7 +104,7 @@ void ProgressLine::update(const Progress& progress) {
 
 void ProgressLine::update(const GenerateProgress& progress) {
   const bool begins_or_ends =
-      progress.total == 0 || progress.done >= static_cast<double>(progress.total);
+      progress.done == 0 || progress.done >= static_cast<double>(progress.total);
   draw(progress_text(progress), begins_or_ends);
 }
 

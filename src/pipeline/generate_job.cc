@@ -78,13 +78,12 @@ std::vector<float> sigmas_of(const GenerateRequest& request, const Pan2Model& mo
 // Tells how far one stage of one video is.
 class Reporter {
  public:
-  Reporter(const GenerateCallbacks& callbacks, std::size_t video, std::size_t videos, Stage stage)
-      : callbacks_(callbacks), progress_{.video = video, .videos = videos, .stage = stage} {
-    tell(0, 0);
+  Reporter(const GenerateCallbacks& callbacks, const GenerateProgress& begin)
+      : callbacks_(callbacks), progress_(begin) {
+    tell(0);
   }
-  void tell(double done, std::int64_t total) {
+  void tell(double done) {
     progress_.done = done;
-    progress_.total = total;
     progress_.seconds = seconds();
     if (callbacks_.progress) callbacks_.progress(progress_);
   }
@@ -145,10 +144,10 @@ class Generation {
     const Latents latents = make_latents(i, seconds);
     const auto writer = open_video_writer(
         request.output, {request.frames, request.height, request.width}, request.video);
-    Reporter reporter = report(i, Stage::kDecode);
+    Reporter reporter = report(i, Stage::kDecode, request.frames);
     const DecodeStatistics statistics =
         decode(latents, opened_.model.vae, *writer, job_.stages, [&](const Progress& progress) {
-          reporter.tell(static_cast<double>(progress.frames_done), progress.frames_total);
+          reporter.tell(static_cast<double>(progress.frames_done));
         });
     const Clock::time_point finish = Clock::now();
     writer->finish();
@@ -157,8 +156,9 @@ class Generation {
   }
 
  private:
-  [[nodiscard]] Reporter report(std::size_t video, Stage stage) const {
-    return {callbacks_, video, prompts_.size(), stage};
+  [[nodiscard]] Reporter report(std::size_t video, Stage stage, std::int64_t total = 0) const {
+    return {callbacks_,
+            {.video = video, .videos = prompts_.size(), .stage = stage, .total = total}};
   }
 
   Latents make_latents(std::size_t i, StageSeconds& seconds) {
@@ -169,8 +169,8 @@ class Generation {
       first_frame = condition(request, opened_.model.vae, job_.stages);
       seconds.condition = reporter.seconds();
     }
-    Reporter reporter = report(i, Stage::kDenoise);
-    const std::int64_t steps = Schedule(request.schedule, opened_.model.scheduler).steps();
+    Reporter reporter =
+        report(i, Stage::kDenoise, Schedule(request.schedule, opened_.model.scheduler).steps());
     std::int64_t steps_done = 0;
     Latents latents =
         denoise(request, opened_.model, prompts_[i], std::move(first_frame), job_.stages,
@@ -178,8 +178,7 @@ class Generation {
                  .on_block =
                      [&](std::int64_t done, std::int64_t total) {
                        reporter.tell(static_cast<double>(steps_done) +
-                                         static_cast<double>(done) / static_cast<double>(total),
-                                     steps);
+                                     static_cast<double>(done) / static_cast<double>(total));
                      }});
     prompts_[i] = {};
     seconds.denoise = reporter.seconds();

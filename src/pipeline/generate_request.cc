@@ -18,6 +18,7 @@ std::string text_of(const std::filesystem::path& path) {
 GenerateRequest make_request(const GenerateSettings& settings) {
   const Preset& preset = settings.image.empty() ? kPan2T2v : kPan2I2v;
   GenerateRequest request{.preset = preset.name,
+                          .place = settings.place,
                           .prompt = settings.prompt,
                           .negative_prompt = settings.negative_prompt.starts_with('@')
                                                  ? text_of(settings.negative_prompt.substr(1))

@@ -61,11 +61,14 @@ const std::map<std::string_view, Read> kSettings = {
     {"width", [](auto& read, auto key, auto& to) { to.width = read.integer(key, -kMost, kMost); }},
     {"fps", [](auto& read, auto key,
                auto& to) { to.frames_per_second = static_cast<int>(read.integer(key, 1, 1000)); }},
-    // The later of the two to be said counts.
+    // In the place of the command line's sigmas.
     {"steps",
      [](auto& read, auto key, auto& to) {
+       if (read.find("sigmas") != nullptr) {
+         read.refuse(ErrorKind::kFormat, "\"steps\" and \"sigmas\" exclude each other");
+       }
        to.steps = read.integer(key, -kMost, kMost);
-       if (read.find("sigmas") == nullptr) to.sigmas.clear();
+       to.sigmas.clear();
      }},
     {"sigmas", [](auto& read, auto key, auto& to) { to.sigmas = numbers(read, key); }},
     {"shift", [](auto& read, auto key, auto& to) { to.shift = read.number(key); }},

@@ -10,21 +10,10 @@
 namespace pantograph::test {
 namespace {
 
-constexpr int kFailed = 1;
-constexpr int kUsage = 2;  // the command itself cannot be right
-
 constexpr const char* kWeights = "diffusion_pytorch_model.safetensors";
 
 class BadInputTest : public CliTest {
  protected:
-  // The folder stays as it was: no output, no temporary.
-  void expect_refused(const Arguments& arguments, int exit_code,
-                      const std::vector<std::string>& parts) {
-    const std::ptrdiff_t before = folder_.entries();
-    expect_failure(run(arguments), exit_code, parts);
-    EXPECT_EQ(folder_.entries(), before);
-  }
-
   std::filesystem::path latents_of(const std::vector<std::int64_t>& shape, float value = 0.5F) {
     SafetensorsWriter writer(folder_ / "made.safetensors", {{"latents", DType::kF32, shape}});
     std::int64_t count = 1;
@@ -70,8 +59,9 @@ TEST_F(BadInputTest, NoLatentScaleExplainsBothMeanings) {
 }
 
 TEST_F(BadInputTest, CommandsThatSayNothingSensible) {
-  expect_refused({}, kUsage,
-                 {"a verb is needed after pantograph", "decode|encode|generate|inspect|convert|make|"});
+  expect_refused(
+      {}, kUsage,
+      {"a verb is needed after pantograph", "decode|encode|generate|inspect|convert|make|"});
   expect_refused({"decoed"}, kUsage, {"'decoed' is no verb"});
   expect_refused({"--frob"}, kUsage, {"a verb is needed"});
   expect_refused({"decode"}, kUsage, {"--vae is required"});

@@ -102,9 +102,20 @@ inline void expect_failure(const Result& result, int exit_code,
   }
 }
 
+inline constexpr int kFailed = 1;
+inline constexpr int kUsage = 2;  // the command itself cannot be right
+
 // A test with a folder of its own, where outputs go.
 class CliTest : public testing::Test {
  protected:
+  // The folder stays as it was: no output, no temporary.
+  void expect_refused(const Arguments& arguments, int exit_code,
+                      const std::vector<std::string>& parts) {
+    const std::ptrdiff_t before = folder_.entries();
+    expect_failure(run(arguments), exit_code, parts);
+    EXPECT_EQ(folder_.entries(), before);
+  }
+
   TempDir folder_;
 };
 

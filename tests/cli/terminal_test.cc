@@ -39,6 +39,24 @@ TEST_F(TerminalTest, DrawsProgressInOneLine) {
   EXPECT_GT(text.find("video.safetensors: 17 frames of 16 x 16"), text.find('\n'));
 }
 
+TEST_F(TerminalTest, NamesTheStagesOfAGeneration) {
+  const auto [code, text] =
+      run_on_terminal({"generate", "--model", golden("pan2_video"), "--prompt", "fox", "-o",
+                       folder_ / "video.mp4", "--image", golden("first_frame/same.png"), "--frames",
+                       "5", "--height", "32", "--width", "32", "--steps", "2", "--threads", "1"});
+  EXPECT_EQ(code, 0) << text;
+  std::size_t at = 0;
+  for (const char* part : {"\rencoding the prompt", "\rencoding the first frame",
+                           "\rdenoising [------------------------] step 1 of 2",
+                           "\rdenoising [########################] step 2 of 2, ", " s a step, ",
+                           " left", "\rdecoding [########################] 5 of 5 frames, ",
+                           "video.mp4: 5 frames of 32 x 32"}) {
+    const std::size_t found = text.find(part, at);
+    ASSERT_NE(found, std::string::npos) << "no \"" << part << "\" after " << at << " in: " << text;
+    at = found;
+  }
+}
+
 TEST_F(TerminalTest, IsSilentWithoutOne) {
   const Result result = run(decode(golden_clip("t5_1x1"), folder_ / "video.safetensors"));
   EXPECT_EQ(result.exit_code, 0);
