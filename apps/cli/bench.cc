@@ -1,24 +1,36 @@
 #include <cstdio>
 #include <fstream>
 
-#include "bench/decode_bench.h"
 #include "commands.h"
 #include "core/check.h"
 
 namespace pantograph::cli {
+namespace {
 
-void bench_decode(const BenchDecodeCommand& command) {
-  const Json result = bench::run(
-      command.bench, [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
+void say(const std::string& line) {
+  std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+void print(const Json& result, const std::filesystem::path& path) {
   const std::string text = result.dump(2) + "\n";
-  if (command.json.empty()) {
+  if (path.empty()) {
     std::fputs(text.c_str(), stdout);
     return;
   }
-  std::ofstream file(command.json);
+  std::ofstream file(path);
   file << text;
   file.close();
-  if (!file) fail(ErrorKind::kIo, command.json.string(), ": could not be written");
+  if (!file) fail(ErrorKind::kIo, path.string(), ": could not be written");
+}
+
+}  // namespace
+
+void bench_decode(const BenchDecodeCommand& command) {
+  print(bench::run(command.bench, say), command.json);
+}
+
+void bench_generate(const BenchGenerateCommand& command) {
+  print(bench::run(command.bench, say), command.json);
 }
 
 }  // namespace pantograph::cli

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/decode_bench.h"
+#include "bench/generate_bench.h"
 #include "checkpoint/synthetic_writer.h"
 #include "pipeline/convert_job.h"
 #include "pipeline/decode_job.h"
@@ -69,6 +70,12 @@ struct BenchDecodeCommand {
   std::filesystem::path json;
 };
 void bench_decode(const BenchDecodeCommand& command);
+
+struct BenchGenerateCommand {
+  bench::GenerateBench bench;
+  std::filesystem::path json;
+};
+void bench_generate(const BenchGenerateCommand& command);
 
 void info();
 

@@ -427,9 +427,10 @@ class CommandLine {
   }
 
   void add_bench() {
-    CLI::App* verb = app_.add_subcommand("bench", "Measure speed, memory and error on a GPU");
+    CLI::App* verb = app_.add_subcommand("bench", "Measure speed, memory and error");
     verb->require_subcommand(1);
-    CLI::App* decode = verb->add_subcommand("decode", "The VAE's decode, with synthetic weights");
+    CLI::App* decode =
+        verb->add_subcommand("decode", "The VAE's decode on a GPU, with synthetic weights");
     bench::DecodeBench& bench = bench_decode_.bench;
     decode
         ->add_option(
@@ -458,6 +459,33 @@ class CommandLine {
         bench_decode(bench_decode_);
       };
     });
+    add_bench_generate(verb);
+  }
+
+  void add_bench_generate(CLI::App* verb) {
+    CLI::App* generate = verb->add_subcommand("generate", "A generation's stages on a CPU");
+    bench::GenerateBench& bench = bench_generate_.bench;
+    generate
+        ->add_option("--model", bench.model,
+                     "A PAN 2 checkpoint (default: a tiny synthetic one, made for the run)")
+        ->type_name("DIR");
+    generate->add_option("--device", bench_device_, "cpu")
+        ->check(CLI::IsMember({"cpu"}))
+        ->capture_default_str();
+    add_number(generate, "--frames", bench.frames, 1, "Frames of the video (default 33)");
+    add_number(generate, "--height", bench.height, 1, "Pixels (default 320)");
+    add_number(generate, "--width", bench.width, 1, "Pixels (default 576)");
+    add_number(generate, "--steps", bench.steps, 1, "Denoising steps a run (default 4)");
+    add_number(generate, "--runs", bench.runs, 1, "Timed, after one that warms up (default 3)");
+    add_number(generate, "--threads", bench.threads, 1, "CPU threads (default: one a core)");
+    generate->add_option("--json", bench_generate_.json, "Write the results there");
+    generate->footer("Example:\n  pantograph bench generate --device cpu --json result.json");
+    generate->callback([this] {
+      action_ = [this] {
+        cancel_on_signal(bench_generate_.bench.cancel);
+        bench_generate(bench_generate_);
+      };
+    });
   }
 
   void add_info() {
@@ -477,6 +505,8 @@ class CommandLine {
   MakeCheckpointCommand make_vae_, make_pan2_;
   MakeLatentsCommand make_latents_;
   BenchDecodeCommand bench_decode_;
+  BenchGenerateCommand bench_generate_;
+  std::string bench_device_ = "cpu";
   double max_memory_gib_ = 0;
   bool json_ = false;  // for errors
   std::vector<std::int64_t> shape_;

@@ -1,0 +1,127 @@
+#include "bench/generate_bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/check.h"
+#include "core/parallel.h"
+#include "core/temporary_file.h"
+#include "models/pan2/synthetic.h"
+#include "pipeline/stages.h"
+
+namespace pantograph::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kPrompt =
+    "A red fox crosses a frozen river at dawn. Low mist drifts over the ice, birches stand along "
+    "the bank, and the first light catches the breath of the fox as it stops, listens and looks "
+    "back. The camera follows slowly at the height of its shoulder, then rises until the river is "
+    "a white line between dark woods.";
+
+// The text of the negative prompt is as long as the one that the release sends.
+constexpr const char* kNegativePrompt =
+    "Blurred, overexposed, static, low quality, with subtitles, watermarks, a cluttered background "
+    "and many people walking backwards.";
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Takes frames as a player would, and looks at every value.
+class CheckingSink final : public FrameSink {
+ public:
+  void write(const TensorView& frames) override {
+    const auto* values = static_cast<const float*>(frames.data);
+    const bool finite = std::all_of(values, values + frames.elements(),
+                                    [](float value) { return std::isfinite(value); });
+    require(finite, "a frame holds a value that is not finite");
+  }
+};
+
+// Seconds of one stage, in the order measured.
+class Times {
+ public:
+  void add(double seconds) { seconds_.push_back(seconds); }
+  [[nodiscard]] Json summary() const {
+    std::vector<double> sorted = seconds_;
+    std::ranges::sort(sorted);
+    return Json(Json::Object{{"seconds", Json(sorted[sorted.size() / 2])},
+                             {"seconds_min", Json(sorted.front())},
+                             {"seconds_max", Json(sorted.back())}});
+  }
+
+ private:
+  std::vector<double> seconds_;
+};
+
+struct StageTimes {
+  Times text, step, decode;
+  std::int64_t text_tokens = 0, negative_tokens = 0;
+};
+
+void generate(const GenerateRequest& request, const Pan2Model& model, const StageOptions& options,
+              StageTimes& times) {
+  Clock::time_point begin = Clock::now();
+  const EncodedPrompts prompts = encode_text(request, *model.text, options);
+  times.text.add(seconds_since(begin));
+  times.text_tokens = prompts.positive.states.tokens;
+  times.negative_tokens = prompts.negative.states.tokens;
+  const Latents latents =
+      denoise(request, model, prompts, {}, options,
+              {.on_step = [&](const StepProgress& step) { times.step.add(step.step_seconds); }});
+  CheckingSink sink;
+  begin = Clock::now();
+  decode(latents, model.vae, sink, options);
+  times.decode.add(seconds_since(begin));
+}
+
+}  // namespace
+
+Json run(const GenerateBench& options, const std::function<void(const std::string&)>& say) {
+  const TemporaryOutput made(std::filesystem::temp_directory_path() / "pantograph-bench");
+  if (options.model.empty()) {
+    pan2::make_checkpoint(made.path(), pan2::Size::kTiny,
+                          {.dtype = DType::kBF16, .cancel = options.cancel});
+  }
+  const Pan2Model model = open_pan2(options.model.empty() ? made.path() : options.model);
+  const GenerateRequest request = make_request({.prompt = kPrompt,
+                                                .negative_prompt = kNegativePrompt,
+                                                .frames = options.frames,
+                                                .height = options.height,
+                                                .width = options.width,
+                                                .steps = options.steps,
+                                                .output = "-"});  // not read: frames are dropped
+  const StageOptions stage{.context = {.threads = options.threads}, .cancel = options.cancel};
+  validate(request, model, stage);
+
+  StageTimes first, times;
+  for (int run = 0; run <= options.runs; ++run) {
+    const Clock::time_point begin = Clock::now();
+    generate(request, model, stage, run == 0 ? first : times);
+    say(join(run == 0 ? "warm-up" : join("run ", run), ": ", seconds_since(begin), " s"));
+  }
+  return Json(Json::Object{
+      {"model",
+       Json(options.model.empty() ? std::string("tiny synthetic") : options.model.string())},
+      {"threads", Json(std::int64_t{options.threads == 0 ? available_cores() : options.threads})},
+      {"prompt", Json(request.prompt)},
+      {"negative_prompt", Json(request.negative_prompt)},
+      {"text_tokens", Json(times.text_tokens)},
+      {"negative_tokens", Json(times.negative_tokens)},
+      {"frames", Json(request.frames)},
+      {"height", Json(request.height)},
+      {"width", Json(request.width)},
+      {"steps", Json(options.steps)},
+      {"guidance", Json(request.guidance)},
+      {"text", times.text.summary()},
+      {"step", times.step.summary()},
+      {"decode", times.decode.summary()}});
+}
+
+}  // namespace pantograph::bench
