@@ -70,8 +70,8 @@ void generate(const GenerateRequest& request, const Pan2Model& model, const Stag
   Clock::time_point begin = Clock::now();
   const EncodedPrompts prompts = encode_text(request, *model.text, options);
   times.text.add(seconds_since(begin));
-  times.text_tokens = prompts.positive.states.tokens;
-  times.negative_tokens = prompts.negative.states.tokens;
+  times.text_tokens = prompts.positive->states.tokens;
+  times.negative_tokens = prompts.negative->states.tokens;
   const Latents latents =
       denoise(request, model, prompts, {}, options,
               {.on_step = [&](const StepProgress& step) { times.step.add(step.step_seconds); }});

@@ -61,9 +61,12 @@ TEST(SyntheticDit, MatricesKeepUnitSizeAndNormsAreNearOne) {
     const auto count = static_cast<double>(values.size());
     return std::pair(sum / count, std::sqrt(squares / count - sum * sum / count / count));
   };
-  const auto [q_mean, q_deviation] = moments("transformer_blocks.0.attn.to_q.weight");
-  EXPECT_NEAR(q_mean, 0, 0.01);
-  EXPECT_NEAR(q_deviation * std::sqrt(128.0), 1, 0.03);
+  for (const char* matrix : {"attn.to_q", "norm1.linear"}) {
+    const auto [mean, deviation] =
+        moments("transformer_blocks.0." + std::string(matrix) + ".weight");
+    EXPECT_NEAR(mean, 0, 0.01) << matrix;
+    EXPECT_NEAR(deviation * std::sqrt(128.0), 1, 0.03) << matrix;
+  }
   const auto [norm_mean, norm_deviation] = moments("context_refiner.0.norm1.weight");
   EXPECT_NEAR(norm_mean, 1, 0.1);
   EXPECT_NEAR(norm_deviation, 0.2, 0.1);

@@ -9,7 +9,7 @@ namespace {
 SyntheticTensor random_tensor(TensorSpec spec) {
   const bool is_matrix = spec.shape.size() > 1;
   const bool is_norm =
-      !spec.name.ends_with(".bias") &&
+      !is_matrix && !spec.name.ends_with(".bias") &&
       (spec.name.find("norm") != std::string::npos || spec.name == "context_embedder.0.weight");
   const double scale = is_matrix ? 1 / std::sqrt(fan_in(spec)) : is_norm ? 0.2 : 0.3;
   return {.spec = std::move(spec), .mean = is_norm ? 1.0 : 0.0, .scale = scale};
