@@ -47,6 +47,8 @@ Json video_json(const GeneratedVideo& video) {
       {"output", Json(request.output.string())},
       {"preset", Json(std::string(request.preset))},
       {"prompt", Json(request.prompt)},
+      {"negative_prompt", Json(request.negative_prompt)},
+      {"image", Json(request.image.string())},
       {"prompt_tokens", Json(video.tokens)},
       {"prompt_tokens_cut", Json(video.tokens_cut)},
       {"frames", Json(request.frames)},
@@ -75,19 +77,26 @@ Json summary_json(const GenerateSummary& summary) {
   });
 }
 
+// "denoising 12.3 s"
+std::string stage_text(const char* stage, double seconds) {
+  char text[48];
+  std::snprintf(text, sizeof(text), "%s %.1f s", stage, seconds);
+  return text;
+}
+
 void print_video(const GeneratedVideo& video) {
   const GenerateRequest& request = video.request;
   const StageSeconds& seconds = video.seconds;
   const bool piped = request.output == "-";
   std::FILE* const stream = piped ? stderr : stdout;
-  std::fprintf(stream,
-               "%s: %lld frames of %lld x %lld, seed %lld; text %.1f s, first frame %.1f s, %zu "
-               "steps %.1f s, decode %.1f s, write %.1f s\n",
-               piped ? "standard output" : request.output.c_str(),
-               static_cast<long long>(request.frames), static_cast<long long>(request.width),
-               static_cast<long long>(request.height), static_cast<long long>(request.seed),
-               seconds.encode_text, seconds.condition, video.sigmas.size() - 1, seconds.denoise,
-               seconds.decode, seconds.write);
+  const std::string text =
+      join(piped ? "standard output" : request.output.string(), ": ", request.frames, " frames of ",
+           request.width, " x ", request.height, ", seed ", request.seed, "; ",
+           stage_text("text", seconds.encode_text), ", ",
+           request.has_first_frame() ? stage_text("first frame", seconds.condition) + ", " : "",
+           stage_text("denoising", seconds.denoise), ", ", stage_text("decoding", seconds.decode),
+           ", ", stage_text("writing", seconds.write));
+  std::fprintf(stream, "%s\n", text.c_str());
   std::fflush(stream);  // before the next one's progress, or its error
 }
 
@@ -114,13 +123,17 @@ void generate(const GenerateCommand& command) {
   const GenerateJob job = placed(command);
   if (command.dry_run) return dry_run(job);
   ProgressLine line;
-  const GenerateSummary summary = run_generate(
-      job, {.progress = [&](const GenerateProgress& progress) { line.update(progress); },
-            .finished =
-                [&](const GeneratedVideo& video) {
-                  line.end();
-                  if (!command.json) print_video(video);
-                }});
+  GenerateCallbacks callbacks;
+  callbacks.progress = [&](const GenerateProgress& progress) { line.update(progress); };
+  callbacks.warning = [&](const std::string& message) {
+    line.end();
+    std::fprintf(stderr, "pantograph: warning: %s\n", message.c_str());
+  };
+  callbacks.finished = [&](const GeneratedVideo& video) {
+    line.end();
+    if (!command.json) print_video(video);
+  };
+  const GenerateSummary summary = run_generate(job, callbacks);
   if (command.json) std::printf("%s\n", summary_json(summary).dump().c_str());
 }
 

@@ -28,7 +28,7 @@ std::string steps_text(const GenerateProgress& progress) {
   const auto total = static_cast<double>(progress.total);
   const auto step = std::min(static_cast<std::int64_t>(progress.done) + 1, progress.total);
   std::string text = bar(progress.done / total) + "step " + std::to_string(step) + " of " +
-                           std::to_string(progress.total);
+                     std::to_string(progress.total);
   if (progress.done == 0) return text;
   const double step_seconds = progress.seconds / progress.done;
   char speed[48];

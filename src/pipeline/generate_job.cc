@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "core/check.h"
-#include "core/log.h"
 #include "pipeline/clip_files.h"
 #include "pipeline/prompts_file.h"
 
@@ -17,14 +16,18 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// What `work` throws, behind the place of the request in a file.
+// The beginning of a message about a request that stands in a file.
+std::string behind(const std::string& place) {
+  return place.empty() ? "" : place + ": ";
+}
+
+// What `work` throws, behind the place of the request.
 template <typename Work>
 auto at_place(const std::string& place, const Work& work) {
   try {
     return work();
   } catch (const Error& error) {
-    if (place.empty()) throw;
-    fail(error.kind(), place, ": ", error.what());
+    fail(error.kind(), behind(place), error.what());
   }
 }
 
@@ -95,24 +98,24 @@ class Reporter {
   Clock::time_point begin_ = Clock::now();
 };
 
-void warn(const GenerateRequest& request, const std::string& message) {
-  log(LogLevel::kWarning, request.place, request.place.empty() ? "" : ": ", message);
-}
-
-void warn_of_cut(const GenerateRequest& request, const char* which, const EncodedText& text) {
+void add_cut(const char* which, const EncodedText& text, std::vector<std::string>& warnings) {
   if (text.tokens_cut == 0) return;
-  warn(request, join("the ", which, " is too long: the first ", text.states.tokens,
-                     " tokens are kept, the last ", text.tokens_cut, " were cut"));
+  warnings.push_back(join("the ", which, " is too long: the first ", text.states.tokens,
+                          " tokens are kept, the last ", text.tokens_cut, " were cut"));
 }
 
-void warn_of_texts(const GenerateRequest& request, const EncodedPrompts& prompts) {
-  warn_of_cut(request, "prompt", *prompts.positive);
+// What of the texts will not be seen in the video.
+std::vector<std::string> warnings_of(const GenerateRequest& request,
+                                     const EncodedPrompts& prompts) {
+  std::vector<std::string> warnings;
+  add_cut("prompt", *prompts.positive, warnings);
   if (prompts.negative) {
-    warn_of_cut(request, "negative prompt", *prompts.negative);
+    add_cut("negative prompt", *prompts.negative, warnings);
   } else if (!request.negative_prompt.empty()) {
-    warn(request, join("the negative prompt is not used: guidance is ", request.guidance,
-                       ", and only above 1 it counts"));
+    warnings.push_back(join("the negative prompt is not used: guidance is ", request.guidance,
+                            ", and only above 1 it counts"));
   }
+  return warnings;
 }
 
 class Generation {
@@ -129,7 +132,9 @@ class Generation {
         prompts_[i] = encode_text(request, *opened_.model.text, job_.stages,
                                   i > 0 ? prompts_[i - 1] : EncodedPrompts());
       });
-      warn_of_texts(request, prompts_[i]);
+      for (const std::string& warning : warnings_of(request, prompts_[i])) {
+        if (callbacks_.warning) callbacks_.warning(behind(request.place) + warning);
+      }
       videos.push_back({.request = request,
                         .tokens = prompts_[i].positive->states.tokens,
                         .tokens_cut = prompts_[i].positive->tokens_cut,

@@ -51,6 +51,8 @@ struct GenerateProgress {
 
 struct GenerateCallbacks {
   std::function<void(const GenerateProgress&)> progress{};
+  // What somebody should know who asked for something else: one line.
+  std::function<void(const std::string&)> warning{};
   std::function<void(const GeneratedVideo&)> finished{};
 };
 

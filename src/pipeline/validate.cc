@@ -47,6 +47,10 @@ void check_outputs(const GenerateRequest& request) {
       fail(ErrorKind::kInvalidArgument, "latents are saved to NAME.safetensors, not to '",
            request.save_latents.string(), "'");
     }
+    if (request.save_latents.lexically_normal() == request.output.lexically_normal()) {
+      fail(ErrorKind::kInvalidArgument, "video and latents would both be written to ",
+           request.output.string(), "; give each a name of its own");
+    }
     const TemporaryOutput latents(request.save_latents);
   }
   // Standard output would get its header twice.

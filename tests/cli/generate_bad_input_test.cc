@@ -104,6 +104,9 @@ TEST_F(GenerateBadInputTest, OutputsAreLookedAtBeforeTheFirstStep) {
   expect_usage({"--save-latents", folder_ / "z.npy"}, {"NAME.safetensors", "z.npy"});
   expect_refused(request({"--save-latents", folder_ / "none/z.safetensors"}), kFailed,
                  {"none", "create it first"});
+  expect_refused({"generate", "--model", golden("pan2_video"), "--prompt", "fox", "-o",
+                  folder_ / "z.safetensors", "--save-latents", folder_ / "./z.safetensors"},
+                 kUsage, {"video and latents would both be written to"});
   expect_usage({"--contact-sheet", folder_ / "sheet.jpg"}, {"sheet.jpg", "PNG"});
   expect_usage({"--codec", "ffv1"}, {"ffv1 does not go into a .mp4"});
   expect_refused({"generate", "--model", golden("pan2_video"), "--prompt", "fox"}, kUsage,

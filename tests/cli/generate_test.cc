@@ -214,6 +214,8 @@ TEST_F(GenerateTest, JsonIsOneObjectWithEveryField) {
   EXPECT_EQ(*video.find("output")->string(), (folder_ / "v.mp4").string());
   EXPECT_EQ(*video.find("preset")->string(), "pan2_t2v");
   EXPECT_EQ(*video.find("prompt")->string(), "fox");
+  EXPECT_EQ(*video.find("negative_prompt")->string(), "");
+  EXPECT_EQ(*video.find("image")->string(), "");
   EXPECT_EQ(*video.find("prompt_tokens_cut")->integer(), 0);
   EXPECT_EQ(*video.find("frames")->integer(), 5);
   EXPECT_EQ(*video.find("height")->integer(), 32);
