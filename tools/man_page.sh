@@ -17,7 +17,7 @@ section() {
 cat <<HEAD
 .TH PANTOGRAPH 1 "" "$("$program" --version)" "User Commands"
 .SH NAME
-pantograph \\- decode Wan2.2 VAE latents to video
+pantograph \\- make videos with PAN 2, decode and encode Wan2.2 VAE latents
 .SH SYNOPSIS
 .B pantograph
 .I verb
