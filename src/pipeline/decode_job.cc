@@ -67,8 +67,7 @@ DecodeOptions placed(const DecodeJob& job, const Vae& vae, const Work& work) {
     }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kOutOfMemory) throw;
-    log(LogLevel::kWarning, "decoding on the CPU, not on GPU ", options.context.device.index, ": ",
-        error.what());
+    log(LogLevel::kWarning, "decoding on the CPU: ", error.what());
     options.context.device = {};
   }
   return options;

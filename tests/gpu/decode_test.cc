@@ -223,9 +223,10 @@ class CancellingSink final : public FrameSink {
 TEST(DecodeOnGpu, GivesEverythingBackAfterACancelledDecode) {
   const Synthetic made(9, 4, 6);
   const std::vector<float> whole = decode(made.vae, made.clip(), on_gpu(Precision::kBF16));
-  const std::size_t before = free_bytes();
   DecodeOptions options = on_gpu(Precision::kBF16);
   options.frames_per_pass = 1;
+  decode(made.vae, made.clip(), options);  // engines and libraries' code stay
+  const std::size_t before = free_bytes();
   CancellingSink sink(options.cancel);
   expect_error(ErrorKind::kCancelled, {"cancelled"},
                [&] { made.vae.decode(made.clip(), sink, options); });
@@ -239,7 +240,7 @@ TEST(DecodeOnGpu, GivesEverythingBackAfterRunningOutOfMemory) {
   const std::size_t before = free_bytes();
   DecodeOptions limited = on_gpu(Precision::kBF16);
   limited.memory_limit = 1 << 20;
-  expect_error(ErrorKind::kOutOfMemory, {"4 x 6", "1.0 MiB are allowed"},
+  expect_error(ErrorKind::kOutOfMemory, {"4 x 6", "1.0 MiB allowed"},
                [&] { decode(made.vae, made.clip(), limited); });
   DecodeOptions refused = on_gpu(Precision::kBF16);
   int taken = 0;

@@ -257,7 +257,7 @@ INSTANTIATE_TEST_SUITE_P(All, Heads,
                                                           {{}, 1, 7, 2, 254},
                                                           {{}, 1, 3, 2, 512}})));
 INSTANTIATE_TEST_SUITE_P(All, Channels,
-                         testing::ValuesIn(in_every_type({{{}, 1, 1, 1, 1},
+                         testing::ValuesIn(in_every_type({{{}, 1, 1, 1, 3},
                                                           {{}, 2, 5, 1, 257},
                                                           {{}, 3, 4, 1, 4096, true},
                                                           {{}, 2, 301, 1, 512},

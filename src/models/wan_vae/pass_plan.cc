@@ -136,6 +136,9 @@ PassPlan choose_pass(const Decoder& decoder, const ClipShape& clip, std::int64_t
   }
   const bool cpu = clip.device.kind == DeviceKind::kCpu;
   const bool limited = limit > 0;
+  const std::string where = limited ? "allowed"
+                            : cpu   ? "available"
+                                    : join("available on GPU ", clip.device.index);
   const std::size_t most = limited ? limit : free_memory(clip.device, reserved);
   const std::size_t wanted = limited ? limit : std::min(most, cpu ? kUsualOnCpu : kUsualOnGpu);
   std::optional<PassPlan> smallest;
@@ -155,8 +158,8 @@ PassPlan choose_pass(const Decoder& decoder, const ClipShape& clip, std::int64_t
     }
   }
   fail(ErrorKind::kOutOfMemory, "latents of ", clip.height, " x ", clip.width,
-       " need more than the ", format_bytes(most), limited ? " allowed" : " available", " at ",
-       asked, asked == 1 ? " latent frame a pass; " : " latent frames a pass; ", advice);
+       " need more than the ", format_bytes(most), " ", where, " at ", asked,
+       asked == 1 ? " latent frame a pass; " : " latent frames a pass; ", advice);
 }
 
 }  // namespace pantograph::wan_vae

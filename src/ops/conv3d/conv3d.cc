@@ -53,8 +53,15 @@ void PlanCache::load_weights() {
 }
 
 void PlanCache::prepare(const Scratch& scratch) {
-  for (Conv3dPlan* plan : unprepared_) plan->prepare(scratch);
-  unprepared_.clear();
+  while (!unprepared_.empty()) {
+    const auto later = std::stable_partition(unprepared_.begin(), unprepared_.end(),
+                                             [](Conv3dPlan* plan) { return plan->begin(); });
+    const auto end = later == unprepared_.begin() ? unprepared_.end() : later;
+    // What is timed while it is prepared should have the machine to itself.
+    std::for_each(unprepared_.begin(), end, [](Conv3dPlan* plan) { plan->wait(); });
+    std::for_each(unprepared_.begin(), end, [&](Conv3dPlan* plan) { plan->prepare(scratch); });
+    unprepared_.erase(unprepared_.begin(), end);
+  }
 }
 
 void conv3d(const Context& context, const Conv3dWeights& weights, const FramesView& x,

@@ -97,6 +97,11 @@ class Conv3dPlan {
   [[nodiscard]] virtual std::size_t workspace_bytes() const { return 0; }
   // Brings the weights to where they are used; where prepare() would do it anyway, nothing.
   virtual void load_weights() {}
+  // Starts in another thread what prepare() needs. False where the plan is better prepared after
+  // others that have begun.
+  virtual bool begin() { return true; }
+  // Until what begin() started is done.
+  virtual void wait() {}
   // Packs the weights and whatever else is done once. `scratch` has room for x, y and the
   // workspace, or is empty on a CPU.
   virtual void prepare(const Scratch& scratch) = 0;

@@ -16,6 +16,7 @@ class CudnnPlan final : public Conv3dPlan {
     // A narrower y is written by a kernel of ours, which adds the residual too.
     if (narrowed_) problem_.accumulate = false;
     accumulate_ = problem.accumulate;
+    choice_.emplace(problem_, narrowed_);
   }
 
   // The limit for every engine, whichever is chosen later: so the plan of memory stays as it was.
@@ -25,9 +26,13 @@ class CudnnPlan final : public Conv3dPlan {
 
   void load_weights() override { packed_ = cuda_weights(weights_, problem_.dtype); }
 
+  bool begin() override { return choice_->begin(); }
+  void wait() override { choice_->wait(); }
+
   void prepare(const Scratch& scratch) override {
     load_weights();
-    engine_ = cudnn::choose_engine(problem_, narrowed_, *packed_, scratch);
+    engine_ = choice_->finish(*packed_, scratch);
+    choice_.reset();
   }
 
   void run(const FramesView& x, const FramesView& y, std::byte* workspace,
@@ -64,6 +69,7 @@ class CudnnPlan final : public Conv3dPlan {
   bool narrowed_ = false, accumulate_ = false;
   const Conv3dWeights& weights_;
   std::shared_ptr<const CudaWeights> packed_;
+  std::optional<cudnn::EngineChoice> choice_;  // until it is made
   std::shared_ptr<const cudnn::Engine> engine_;
 };
 

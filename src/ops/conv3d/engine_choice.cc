@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "core/log.h"
 #include "device/check.h"
@@ -16,6 +17,18 @@
 #include "ops/cudnn/engine_cache.h"
 
 namespace pantograph::ops::cudnn {
+
+struct EngineTable {
+  explicit EngineTable(std::filesystem::path file) : remembered(std::move(file)) {}
+  std::mutex mutex;
+  EngineCache remembered;
+  std::map<std::string, std::shared_ptr<const Engine>> ready;
+  // Choices of this process by family, each with its number of frames.
+  std::map<std::string, std::map<std::int64_t, std::string>> chosen;
+  // Numbers of frames for which a choice has begun, by family.
+  std::map<std::string, std::multiset<std::int64_t>> choosing;
+};
+
 namespace {
 
 constexpr int kMostTimed = 4;  // of the engines that the heuristics put first
@@ -37,23 +50,9 @@ std::string text(const Conv3dProblem& p, bool bare) {
   return join(family(p, bare), " frames ", p.frames);
 }
 
-std::string encode(bool fused, const std::string& name) {
-  return (fused ? "fused " : "bare ") + name;
-}
-
-// What the process knows about one GPU.
-struct Table {
-  explicit Table(std::filesystem::path file) : remembered(std::move(file)) {}
-  std::mutex mutex;
-  EngineCache remembered;
-  std::map<std::string, std::shared_ptr<const Engine>> ready;
-  // Choices of this process by family, each with its number of frames.
-  std::map<std::string, std::map<std::int64_t, std::string>> chosen;
-};
-
-Table& current_table() {
+EngineTable& current_table() {
   static std::mutex mutex;
-  static auto& tables = *new std::map<int, Table>;  // lives as long as cuDNN's handles do
+  static auto& tables = *new std::map<int, EngineTable>;  // lives as long as cuDNN's handles do
   int index = 0;
   device::check(cudaGetDevice(&index));
   const std::lock_guard lock(mutex);
@@ -183,95 +182,162 @@ bool right(const Trial& trial, const Conv3dProblem& problem, bool bare, const En
 }
 
 // The engine of that name, ready to run; null where cuDNN does not propose it for this problem.
-std::shared_ptr<const Engine> build_named(const Conv3dProblem& problem, const std::string& choice) {
+std::shared_ptr<Engine> build_named(const Conv3dProblem& problem, const std::string& choice) {
   const bool fused = choice.starts_with("fused ");
   auto engine = std::make_shared<Engine>(problem, fused);
   for (; engine->index < engine->convolution.engines(); ++engine->index) {
-    if (encode(fused, engine->convolution.engine_name(engine->index)) != choice) continue;
+    if (engine->choice() != choice) continue;
     return engine->convolution.build(engine->index, kWorkspaceLimit) ? engine : nullptr;
   }
   return nullptr;
 }
 
-struct Timed {
-  std::string choice;
-  double milliseconds = 0;
-};
-
-// Fastest first.
-std::vector<Timed> time_engines(const Conv3dProblem& problem, bool bare, const Trial& trial) {
-  std::vector<Timed> timed;
+// Those that are worth timing, each alone in its graph: what the others loaded goes with them.
+Engines build_all(const Conv3dProblem& problem, bool bare) {
   const double flops =
       2.0 * static_cast<double>(problem.frames * problem.height * problem.width) *
       static_cast<double>(problem.in_channels * problem.out_channels) *
       static_cast<double>(problem.kernel.time * problem.kernel.height * problem.kernel.width);
   const int most = flops < kLeastFlops ? 1 : kMostTimed;
+  Engines engines;
   for (const bool fused : {true, false}) {
     // A residual is added by an engine, and what is left to the caller by none.
     if (fused ? bare : problem.accumulate) continue;
-    Convolution convolution(problem, fused);
+    auto engine = std::make_shared<Engine>(problem, fused);
+    const int proposed = engine->convolution.engines();
     int built = 0;
-    for (int i = 0; i < convolution.engines() && built < most; ++i) {
-      if (!convolution.build(i, kWorkspaceLimit)) continue;
+    for (int i = 0; i < proposed && built < most; ++i) {
+      engine->index = i;
+      if (!engine->convolution.build(i, kWorkspaceLimit)) continue;
+      engines.push_back(std::move(engine));
+      engine = std::make_shared<Engine>(problem, fused);
       ++built;
-      const std::string choice = encode(fused, convolution.engine_name(i));
-      try {
-        timed.push_back({choice, trial.milliseconds(convolution, i, fused)});
-        log(LogLevel::kDebug, "cuDNN: ", text(problem, bare), ": ", timed.back().milliseconds,
-            " ms by ", choice);
-      } catch (const Error& error) {
-        log(LogLevel::kDebug, "cuDNN: ", text(problem, bare), " fails by ", choice, ": ",
-            error.what());
-      }
     }
   }
-  std::sort(timed.begin(), timed.end(),
-            [](const Timed& a, const Timed& b) { return a.milliseconds < b.milliseconds; });
-  return timed;
+  return engines;
+}
+
+// Fastest first; those that fail left out.
+Engines sorted_by_time(const Engines& engines, const Conv3dProblem& problem, bool bare,
+                       const Trial& trial) {
+  std::vector<std::pair<double, std::shared_ptr<Engine>>> timed;
+  for (const auto& engine : engines) {
+    try {
+      timed.emplace_back(trial.milliseconds(engine->convolution, engine->index, engine->fused),
+                         engine);
+      log(LogLevel::kDebug, "cuDNN: ", text(problem, bare), ": ", timed.back().first, " ms by ",
+          engine->choice());
+    } catch (const Error& error) {
+      log(LogLevel::kDebug, "cuDNN: ", text(problem, bare), " fails by ", engine->choice(), ": ",
+          error.what());
+    }
+  }
+  std::stable_sort(timed.begin(), timed.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  Engines sorted;
+  for (auto& [milliseconds, engine] : timed) sorted.push_back(std::move(engine));
+  return sorted;
+}
+
+bool about_as_many(std::int64_t frames, std::int64_t others) {
+  return others <= 2 * frames && frames <= 2 * others;
 }
 
 // A choice of the same family for between half and twice as many frames.
-std::string sibling(const Table& table, const Conv3dProblem& problem, bool bare) {
+std::string sibling(const EngineTable& table, const Conv3dProblem& problem, bool bare) {
   const auto known = table.chosen.find(family(problem, bare));
   if (known == table.chosen.end()) return {};
   for (const auto& [frames, choice] : known->second) {
-    if (frames <= 2 * problem.frames && problem.frames <= 2 * frames) return choice;
+    if (about_as_many(problem.frames, frames)) return choice;
   }
   return {};
 }
 
 }  // namespace
 
-std::shared_ptr<const Engine> choose_engine(const Conv3dProblem& problem, bool bare,
-                                            const CudaWeights& weights, const Scratch& scratch) {
-  Table& table = current_table();
+std::string Engine::choice() const {
+  return (fused ? "fused " : "bare ") + convolution.engine_name(index);
+}
+
+EngineChoice::EngineChoice(const Conv3dProblem& problem, bool bare)
+    : problem_(problem), bare_(bare), key_(text(problem, bare)) {}
+
+// One that ends without a result leaves the choice to others.
+EngineChoice::~EngineChoice() {
+  if (table_ == nullptr) return;
+  const std::lock_guard lock(table_->mutex);
+  stop_choosing();
+}
+
+void EngineChoice::stop_choosing() {
+  if (!chooses_) return;
+  std::multiset<std::int64_t>& frames = table_->choosing[family(problem_, bare_)];
+  frames.erase(frames.find(problem_.frames));
+  chooses_ = false;
+}
+
+bool EngineChoice::begin() {
+  EngineTable& table = current_table();
+  table_ = &table;
   const std::lock_guard lock(table.mutex);
-  const std::string key = text(problem, bare);
-  std::shared_ptr<const Engine>& ready = table.ready[key];
+  if (built_.valid() || table.ready.contains(key_)) return true;
+  known_ = table.remembered.find(key_).value_or(sibling(table, problem_, bare_));
+  if (known_.empty()) {
+    std::multiset<std::int64_t>& choosing = table.choosing[family(problem_, bare_)];
+    if (std::any_of(choosing.begin(), choosing.end(),
+                    [&](std::int64_t frames) { return about_as_many(problem_.frames, frames); })) {
+      return false;
+    }
+    choosing.insert(problem_.frames);
+    chooses_ = true;
+  }
+  int device = 0;
+  device::check(cudaGetDevice(&device));
+  built_ = std::async(std::launch::async, [this, device] {
+    device::check(cudaSetDevice(device));
+    if (known_.empty()) return build_all(problem_, bare_);
+    const auto engine = build_named(problem_, known_);
+    return engine ? Engines{engine} : Engines{};
+  });
+  return true;
+}
+
+void EngineChoice::wait() const {
+  if (built_.valid()) built_.wait();
+}
+
+std::shared_ptr<const Engine> EngineChoice::finish(const CudaWeights& weights,
+                                                   const Scratch& scratch) {
+  EngineTable& table = current_table();
+  const std::lock_guard lock(table.mutex);
+  Engines engines = built_.valid() ? built_.get() : Engines{};
+  stop_choosing();
+  std::shared_ptr<const Engine>& ready = table.ready[key_];
   if (ready) return ready;
 
-  const auto adopt = [&](std::shared_ptr<const Engine> engine, const std::string& choice) {
-    ready = std::move(engine);
-    table.chosen[family(problem, bare)].emplace(problem.frames, choice);
-    return ready;
+  const auto adopt = [&](const std::shared_ptr<Engine>& engine) {
+    table.chosen[family(problem_, bare_)].emplace(problem_.frames, engine->choice());
+    return ready = engine;
   };
-  if (const auto remembered = table.remembered.find(key)) {
-    if (auto engine = build_named(problem, *remembered)) return adopt(engine, *remembered);
+  if (!engines.empty() && engines.front()->choice() == table.remembered.find(key_)) {
+    return adopt(engines.front());
   }
-  const Trial trial(problem, weights, scratch);
-  const auto accept = [&](const std::string& choice) {
-    const auto engine = build_named(problem, choice);
-    if (!engine || !right(trial, problem, bare, *engine)) return false;
-    table.remembered.store(key, choice);
-    adopt(engine, choice);
+  const Trial trial(problem_, weights, scratch);
+  const auto accept = [&](const std::shared_ptr<Engine>& engine) {
+    if (!right(trial, problem_, bare_, *engine)) return false;
+    table.remembered.store(key_, engine->choice());
+    adopt(engine);
     return true;
   };
-  const std::string known = sibling(table, problem, bare);
-  if (!known.empty() && accept(known)) return ready;
-  for (const Timed& candidate : time_engines(problem, bare, trial)) {
-    if (accept(candidate.choice)) return ready;
+  if (!known_.empty()) {
+    if (!engines.empty() && accept(engines.front())) return ready;
+    engines.clear();
   }
-  fail(ErrorKind::kUnsupported, "cuDNN ", version(), " has no engine that computes ", key,
+  if (engines.empty()) engines = build_all(problem_, bare_);
+  for (const auto& engine : sorted_by_time(engines, problem_, bare_, trial)) {
+    if (accept(engine)) return ready;
+  }
+  fail(ErrorKind::kUnsupported, "cuDNN ", version(), " has no engine that computes ", key_,
        "; use another version of cuDNN or --precision f32");
 }
 

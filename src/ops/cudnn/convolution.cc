@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <map>
 #include <mutex>
 #include <unordered_map>
@@ -31,20 +32,26 @@ void open_library() {
   std::call_once(once, [] { fe::cudnn_dlhandle = device::load(GpuLibrary::kCudnn).handle; });
 }
 
-// A cuDNN handle may be used by one thread at a time. One for each GPU, as long as the process
-// lives.
+// A cuDNN handle may be used by one thread at a time.
 struct SharedHandle {
   std::mutex mutex;
   cudnnHandle_t native = nullptr;
 };
 
-SharedHandle& current_handle() {
+// A few for each GPU, as long as the process lives, so that as many threads can build engines.
+SharedHandle& next_handle() {
+  constexpr std::size_t kHandles = 16;
+  struct Handles {
+    std::array<SharedHandle, kHandles> all;
+    std::size_t next = 0;
+  };
   static std::mutex mutex;
-  static auto& handles = *new std::map<int, SharedHandle>;
+  static auto& devices = *new std::map<int, Handles>;
   int device = 0;
   device::check(cudaGetDevice(&device));
   const std::lock_guard lock(mutex);
-  SharedHandle& handle = handles[device];
+  Handles& handles = devices[device];
+  SharedHandle& handle = handles.all[handles.next++ % kHandles];
   if (handle.native == nullptr) {
     open_library();
     const cudnnStatus_t status = fe::detail::create_handle(&handle.native);
@@ -124,7 +131,7 @@ struct Convolution::Graph {
 };
 
 Convolution::Convolution(const Conv3dProblem& problem, bool fused)
-    : graph_(std::make_unique<Graph>(current_handle())) {
+    : graph_(std::make_unique<Graph>(next_handle())) {
   fe::graph::Graph& graph = graph_->graph;
   graph.set_io_data_type(fe::DataType_t::BFLOAT16)
       .set_intermediate_data_type(fe::DataType_t::FLOAT)

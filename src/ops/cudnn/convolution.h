@@ -13,7 +13,7 @@ std::string version();  // "9.19.0"; throws Error where the library is not found
 // One problem's graph, and the engines that cuDNN proposes for it, best first by its heuristics.
 // `fused`: bias and, where the problem accumulates, residual are added in f32 before the one
 // rounding to bf16; else y is the bare convolution. Works on the device that was current when it
-// was made; for several threads at a time once built.
+// was made; for several threads at a time once built. Several can be made and built at a time.
 class Convolution {
  public:
   Convolution(const Conv3dProblem& problem, bool fused);
