@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numbers>
 
 #include "ops/op_test.h"
 #include "ops/rms_norm/silu.h"
@@ -128,6 +129,22 @@ TEST(Silu, IsWithinAMillionthOfItsDefinition) {
     const double expected = silu(x[i]);
     ASSERT_NEAR(y[i], expected, 1e-6 * std::abs(expected)) << x[i];
   }
+}
+
+TEST(Gelu, IsItsTanhForm) {
+  std::vector<float> x;
+  for (double v = -20; v <= 20; v += 0.0037) x.push_back(static_cast<float>(v));
+  for (const float v : {0.0F, 1e-30F, -1e-30F, 1e30F, -1e30F}) x.push_back(v);
+  std::vector<float> y = x;
+  gelu_tanh_row(y.data(), static_cast<std::int64_t>(y.size()));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double v = x[i];
+    const double u = std::sqrt(2 / std::numbers::pi) * (v + 0.044715 * v * v * v);
+    ASSERT_NEAR(y[i], 0.5 * v * (1 + std::tanh(u)), 1e-6 * std::abs(v)) << x[i];
+  }
+  float nan = test::kNan;
+  gelu_tanh_row(&nan, 1);
+  EXPECT_TRUE(std::isnan(nan));
 }
 
 TEST(Silu, FarBelowZeroItVanishesAndNanStaysNan) {

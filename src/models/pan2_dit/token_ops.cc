@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/parallel.h"
+#include "ops/rms_norm/silu.h"
 #include "ops/token_ops/token_ops.h"
 
 namespace pantograph::pan2_dit {
@@ -114,11 +115,9 @@ void gated_silu(const ops::Context& context, const RowsView& value_gate, const R
 }
 
 void gelu(const ops::Context& context, const RowsView& x) {
-  for_parts(context, x.rows, [&](std::int64_t begin, std::int64_t count) {
-    const RowsView part = x.slice_rows(begin, count);
-    ops::gelu_tanh(
-        {.dtype = DType::kF32, .shape = shape(part), .x = strided(part), .out = part.data},
-        target(context));
+  if (context.planning) return;
+  parallel_for(x.rows, 4, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) ops::gelu_tanh_row(x.f32_row(row), x.columns);
   });
 }
 

@@ -15,10 +15,21 @@ void for_each_element(const Context& context, const geometry::LatentPatches& pat
           "latent_patches: ", tokens.rows, " x ", tokens.columns, " tokens for ", patches.tokens(),
           " patches of ", patches.patch_elements());
   if (context.planning) return;
+  const std::int64_t channels = tokens.columns / patches.patch_elements();
+  const std::int64_t frame_elements = patches.height * patches.width;
   parallel_for(tokens.rows, kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t token = begin; token < end; ++token) {
-      for (std::int64_t column = 0; column < tokens.columns; ++column) {
-        copy(patches.offset(token, column), token * tokens.stride + column);
+      const std::int64_t corner = patches.offset(token, 0);
+      std::int64_t column = token * tokens.stride;
+      for (std::int64_t channel = 0; channel < channels; ++channel) {
+        for (std::int64_t t = 0; t < patches.patch_t; ++t) {
+          const std::int64_t frame = corner + channel * patches.plane() + t * frame_elements;
+          for (std::int64_t y = 0; y < patches.patch_height; ++y) {
+            for (std::int64_t x = 0; x < patches.patch_width; ++x) {
+              copy(frame + y * patches.width + x, column++);
+            }
+          }
+        }
       }
     }
   });

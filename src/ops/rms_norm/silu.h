@@ -1,4 +1,4 @@
-// exp and SiLU that compilers turn into vector code.
+// exp, SiLU and GELU that compilers turn into vector code.
 #pragma once
 
 #include <bit>
@@ -37,5 +37,9 @@ inline float vector_exp(float x) {
 
 // y <- y * sigmoid(y)
 void silu_row(float* y, std::int64_t count);
+
+// y <- GELU(y) in its tanh form, 0.5 y (1 + tanh(u)) with u = sqrt(2 / pi) (y + 0.044715 y^3),
+// which is y sigmoid(2 u).
+void gelu_tanh_row(float* y, std::int64_t count);
 
 }  // namespace pantograph::ops
