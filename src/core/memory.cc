@@ -11,36 +11,20 @@
 #include <limits>
 
 #include "core/check.h"
+#include "core/control_group.h"
 
 namespace pantograph {
 namespace {
 
-constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
-
-// One number from a file of the system; kUnlimited where it says "max" or is absent.
-std::size_t read_number(const char* path) {
-  std::ifstream file(path);
-  std::size_t value = 0;
-  return file >> value ? value : kUnlimited;
-}
-
-std::size_t meminfo_available() {
-  std::ifstream file("/proc/meminfo");
+std::size_t meminfo_available(const std::filesystem::path& root) {
+  std::ifstream file(root / "proc/meminfo");
   std::string key;
   std::size_t kib = 0;
   std::string unit;
   while (file >> key >> kib && std::getline(file, unit)) {
     if (key == "MemAvailable:") return kib * 1024;
   }
-  return kUnlimited;
-}
-
-// What this control group may still take (v2; the root group has no limit).
-std::size_t control_group_available() {
-  const std::size_t limit = read_number("/sys/fs/cgroup/memory.max");
-  const std::size_t used = read_number("/sys/fs/cgroup/memory.current");
-  if (limit == kUnlimited || used == kUnlimited) return kUnlimited;
-  return limit > used ? limit - used : 0;
+  return std::numeric_limits<std::size_t>::max();
 }
 
 std::size_t rounded(std::size_t bytes) {
@@ -50,8 +34,8 @@ std::size_t rounded(std::size_t bytes) {
 
 }  // namespace
 
-std::size_t available_memory() {
-  return std::min(meminfo_available(), control_group_available());
+std::size_t available_memory(const std::filesystem::path& root) {
+  return std::min(meminfo_available(root), control_group_available(root));
 }
 
 std::size_t peak_resident_memory() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <utility>
@@ -10,8 +11,9 @@
 
 namespace pantograph {
 
-// Bytes a new allocation could take before the machine swaps or the control group's limit is met.
-std::size_t available_memory();
+// Bytes a new allocation could take before the machine swaps or a control group's limit is met.
+// `root` is where proc and sys are.
+std::size_t available_memory(const std::filesystem::path& root = "/");
 // The most this process has had resident so far, in bytes.
 std::size_t peak_resident_memory();
 

@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <limits>
+#include <string>
 
 #include "support/expect_error.h"
+#include "support/temp_dir.h"
 
 namespace pantograph {
 namespace {
@@ -27,6 +30,62 @@ TEST(Memory, PeakResidentCountsWhatWasTouched) {
   std::memset(buffer.data(), 1, kBytes);
   EXPECT_GE(peak_resident_memory(), kBytes);
   EXPECT_GT(available_memory(), 0U);
+}
+
+// What the system says of memory, as files below a folder.
+class SystemMemory : public testing::Test {
+ protected:
+  void write(const std::string& name, const std::string& text) const {
+    const auto path = system_.path() / name;
+    std::filesystem::create_directories(path.parent_path());
+    test::write_file(path, text);
+  }
+  [[nodiscard]] std::size_t available() const { return available_memory(system_.path()); }
+
+ private:
+  test::TempDir system_;
+};
+
+TEST_F(SystemMemory, IsWhatTheMachineHasWhereNothingLimitsIt) {
+  write("proc/meminfo", "MemTotal:       8000 kB\nMemFree: 1000 kB\nMemAvailable:   5000 kB\n");
+  EXPECT_EQ(available(), 5000U * 1024);
+  write("proc/self/cgroup", "0::/\n");
+  write("sys/fs/cgroup/memory.stat", "inactive_file 7\n");
+  EXPECT_EQ(available(), 5000U * 1024);
+}
+
+TEST_F(SystemMemory, EndsAtTheNearestLimitOfTheGroupsAround) {
+  write("proc/meminfo", "MemAvailable: 5000 kB\n");
+  write("proc/self/cgroup", "0::/jobs/ours\n");
+  write("sys/fs/cgroup/jobs/ours/memory.max", "max\n");
+  write("sys/fs/cgroup/jobs/ours/memory.current", "100\n");
+  EXPECT_EQ(available(), 5000U * 1024);
+  write("sys/fs/cgroup/jobs/memory.max", "1000\n");
+  write("sys/fs/cgroup/jobs/memory.current", "700\n");
+  EXPECT_EQ(available(), 300U);
+}
+
+// A container's mount shows its own group only, whose name is the machine's.
+TEST_F(SystemMemory, TakesCopiesOfFilesForFree) {
+  write("proc/meminfo", "MemAvailable: 5000 kB\n");
+  write("proc/self/cgroup", "0::/docker/0123\n");
+  write("sys/fs/cgroup/memory.max", "1000\n");
+  write("sys/fs/cgroup/memory.current", "900\n");
+  write("sys/fs/cgroup/memory.stat", "anon 300\nfile 600\nactive_file 100\ninactive_file 500\n");
+  EXPECT_EQ(available(), 600U);
+  write("sys/fs/cgroup/memory.max", "350\n");  // was lowered below what is held
+  EXPECT_EQ(available(), 0U);
+}
+
+TEST_F(SystemMemory, KnowsVersion1OfControlGroups) {
+  write("proc/meminfo", "MemAvailable: 5000 kB\n");
+  write("proc/self/cgroup", "7:pids:/\n4:cpu,memory:/job\n0::/\n");
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  write("sys/fs/cgroup/memory/memory.usage_in_bytes", "400000\n");
+  write("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "4000\n");
+  write("sys/fs/cgroup/memory/job/memory.usage_in_bytes", "3000\n");
+  write("sys/fs/cgroup/memory/job/memory.stat", "inactive_file 1\ntotal_inactive_file 1500\n");
+  EXPECT_EQ(available(), 2500U);
 }
 
 TEST(Buffer, IsZeroedAndAligned) {
