@@ -310,5 +310,18 @@ TEST(PackedWeights, SeveralThreadsShareACopyAndAgree) {
   for (const auto& y : results) EXPECT_EQ(y->values, expected.values);
 }
 
+TEST(OneDnnConvolution, SaysWhatPackingWillTakeUntilItIsDone) {
+  const Conv3dWeights weights = whole_weights({16, 32, 3, 3, 3}, 7);
+  constexpr std::size_t kWeightBytes = 16 * 32 * 27 * sizeof(float);
+  PlanCache plans;
+  EXPECT_EQ(plans.bytes_to_pack(), 0U);
+  plans.conv3d(weights, problem_of(weights, 1, 4, 4), {});
+  EXPECT_EQ(plans.bytes_to_pack(), kWeightBytes);
+  plans.conv3d(weights, problem_of(weights, 2, 4, 4), {});  // takes the same copy
+  EXPECT_EQ(plans.bytes_to_pack(), kWeightBytes);
+  plans.prepare();
+  EXPECT_EQ(plans.bytes_to_pack(), 0U);
+}
+
 }  // namespace
 }  // namespace pantograph::ops

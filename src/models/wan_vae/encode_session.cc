@@ -46,12 +46,14 @@ EncoderSession::EncoderSession(std::shared_ptr<const Encoder> encoder, const Vae
     const Frames planned = encoder_->encode(
         pass(true), pixels_view(nullptr, first ? 1 : frames, height, width), first);
   }
-  const std::size_t available =
-      options.memory_limit > 0 ? options.memory_limit : available_memory();
-  if (arena_.peak() + state_.bytes() > available) {
+  const bool limited = options.memory_limit > 0;
+  const std::size_t available = limited ? options.memory_limit : available_memory();
+  const std::size_t needed =
+      arena_.peak() + state_.bytes() + (limited ? 0 : plans_.bytes_to_pack());
+  if (needed > available) {
     fail(ErrorKind::kOutOfMemory, "frames of ", height, " x ", width, " need ",
-         format_bytes(arena_.peak() + state_.bytes()), " to encode, and ", format_bytes(available),
-         options.memory_limit > 0 ? " are allowed" : " are available", "; use smaller frames");
+         format_bytes(needed), " to encode, and ", format_bytes(available),
+         limited ? " are allowed" : " are available", "; use smaller frames");
   }
   state_.allocate(options_.context);
   slab_ = device::Memory(options_.context.device, arena_.peak(), options_.context.allocator);

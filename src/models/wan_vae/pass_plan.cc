@@ -51,12 +51,17 @@ std::vector<PassSize> candidates(const Device& device, std::int64_t frames_per_p
   return sizes;
 }
 
-// Nothing where the passes need more than `limit` bytes; planning stops there, for oneDNN can think
-// for minutes about shapes that no machine holds.
+struct Room {
+  std::size_t bytes = 0;
+  bool weights_too = false;  // those that are not packed yet take their share
+};
+
+// Nothing where the passes need more room; planning stops there, for oneDNN can think for minutes
+// about shapes that no machine holds.
 std::optional<PassPlan> measure(const Decoder& decoder, const ClipShape& clip, const PassSize& size,
-                                std::size_t limit) {
+                                const Room& room) {
   Arena arena;
-  arena.bind(nullptr, limit);
+  arena.bind(nullptr, room.bytes);
   ops::PlanCache plans;
   CausalState state;
   FrameOutput output(clip.patch);
@@ -77,7 +82,8 @@ std::optional<PassPlan> measure(const Decoder& decoder, const ClipShape& clip, c
   }
   const bool gpu = clip.device.kind == DeviceKind::kCuda;
   const std::size_t bytes = arena.peak() + state.bytes() + (gpu ? output.bytes() : 0);
-  if (bytes > limit) return std::nullopt;
+  const std::size_t weights = room.weights_too ? plans.bytes_to_pack() : 0;
+  if (weights > room.bytes || bytes > room.bytes - weights) return std::nullopt;
   return PassPlan{.size = size, .bytes = bytes, .slab_bytes = arena.peak()};
 }
 
@@ -137,13 +143,14 @@ PassPlan choose_pass(const Decoder& decoder, const ClipShape& clip, std::int64_t
   const bool cpu = clip.device.kind == DeviceKind::kCpu;
   const bool limited = limit > 0;
   const std::string where = limited ? "allowed"
-                            : cpu   ? "available"
+                            : cpu   ? "available, weights included,"
                                     : join("available on GPU ", clip.device.index);
   const std::size_t most = limited ? limit : free_memory(clip.device, reserved);
+  const Room room = {.bytes = most, .weights_too = !limited};
   const std::size_t wanted = limited ? limit : std::min(most, cpu ? kUsualOnCpu : kUsualOnGpu);
   std::optional<PassPlan> smallest;
   for (const PassSize& size : candidates(clip.device, frames_per_pass)) {
-    const auto plan = measure(decoder, clip, size, most);
+    const auto plan = measure(decoder, clip, size, room);
     if (plan && plan->bytes <= wanted) return *plan;
     if (plan && (!smallest || plan->bytes < smallest->bytes)) smallest = plan;
   }
@@ -152,7 +159,7 @@ PassPlan choose_pass(const Decoder& decoder, const ClipShape& clip, std::int64_t
   const std::int64_t asked = std::max<std::int64_t>(1, frames_per_pass);
   std::string advice = "use smaller latents or a device with more memory";
   for (const PassSize& size : candidates(clip.device, 0)) {
-    if (size.latent_frames < asked && measure(decoder, clip, size, most)) {
+    if (size.latent_frames < asked && measure(decoder, clip, size, room)) {
       advice = join(size.latent_frames, " a pass would fit");
       break;
     }

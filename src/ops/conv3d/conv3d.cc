@@ -1,5 +1,7 @@
 #include "ops/conv3d/conv3d.h"
 
+#include <algorithm>
+
 #include "core/log.h"
 #include "ops/copy/copy.h"
 
@@ -46,6 +48,19 @@ Conv3dPlan& PlanCache::conv3d(const Conv3dWeights& weights, const Conv3dProblem&
   }
   fail(ErrorKind::kUnsupported, "no implementation of conv3d for ", problem.in_channels, " -> ",
        problem.out_channels, " channels on this device");
+}
+
+std::size_t PlanCache::bytes_to_pack() const {
+  std::size_t bytes = 0, largest = 0;
+  const Conv3dWeights* last = nullptr;
+  for (const auto& [key, plan] : conv3d_) {  // those of one convolution together
+    if (key.first != last) {
+      bytes += std::exchange(largest, 0);
+      last = key.first;
+    }
+    largest = std::max(largest, plan->bytes_to_pack());  // they nearly always share a copy
+  }
+  return bytes + largest;
 }
 
 void PlanCache::load_weights() {

@@ -102,6 +102,9 @@ class Conv3dPlan {
   virtual bool begin() { return true; }
   // Until what begin() started is done.
   virtual void wait() {}
+  // What prepare() will take for the weights and keep besides the workspace, as far as is known
+  // now.
+  [[nodiscard]] virtual std::size_t bytes_to_pack() const { return 0; }
   // Packs the weights and whatever else is done once. `scratch` has room for x, y and the
   // workspace, or is empty on a CPU.
   virtual void prepare(const Scratch& scratch) = 0;
@@ -130,6 +133,8 @@ class PlanCache {
  public:
   Conv3dPlan& conv3d(const Conv3dWeights& weights, const Conv3dProblem& problem,
                      const Device& device);
+  // Of all plans made so far.
+  [[nodiscard]] std::size_t bytes_to_pack() const;
   // Every plan made so far that is not prepared yet.
   void load_weights();
   void prepare(const Scratch& scratch = {});

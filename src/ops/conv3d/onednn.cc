@@ -1,5 +1,6 @@
 #include "ops/conv3d/onednn.h"
 
+#include <atomic>
 #include <cstring>
 #include <string_view>
 
@@ -18,6 +19,7 @@ struct OneDnnWeights final : PackedWeights {
   explicit OneDnnWeights(memory::desc layout) : desc(std::move(layout)) {}
   memory::desc desc;
   std::once_flag filled;
+  std::atomic<bool> full = false;
   Buffer values;
 };
 
@@ -75,24 +77,27 @@ class OneDnnPlan final : public Conv3dPlan {
     return description_.scratchpad_desc().get_size();
   }
 
+  [[nodiscard]] std::size_t bytes_to_pack() const override {
+    return packed_->full ? 0 : packed_->desc.get_size();
+  }
+
   void prepare(const Scratch& /*scratch*/) override {
     std::call_once(packed_->filled, [&] { fill(); });
-    primitive_ = dnnl::convolution_forward(description_);
+    primitive_ = onednn::translated([&] { return dnnl::convolution_forward(description_); });
   }
 
   void run(const FramesView& x, const FramesView& y, std::byte* workspace,
            void* /*stream*/) const override {
     const dnnl::engine& engine = onednn::cpu_engine();
-    dnnl::stream stream(engine);
     // oneDNN takes mutable pointers to what it only reads.
     auto* bias = const_cast<float*>(weights_.bias().data());
-    primitive_.execute(
-        stream, {{DNNL_ARG_SRC, memory(description_.src_desc(), engine, x.data)},
-                 {DNNL_ARG_WEIGHTS, memory(packed_->desc, engine, packed_->values.data())},
-                 {DNNL_ARG_BIAS, memory(description_.bias_desc(), engine, bias)},
-                 {DNNL_ARG_DST, memory(description_.dst_desc(), engine, y.data)},
-                 {DNNL_ARG_SCRATCHPAD, memory(description_.scratchpad_desc(), engine, workspace)}});
-    stream.wait();
+    onednn::execute(
+        primitive_,
+        {{DNNL_ARG_SRC, memory(description_.src_desc(), engine, x.data)},
+         {DNNL_ARG_WEIGHTS, memory(packed_->desc, engine, packed_->values.data())},
+         {DNNL_ARG_BIAS, memory(description_.bias_desc(), engine, bias)},
+         {DNNL_ARG_DST, memory(description_.dst_desc(), engine, y.data)},
+         {DNNL_ARG_SCRATCHPAD, memory(description_.scratchpad_desc(), engine, workspace)}});
   }
 
  private:
@@ -102,10 +107,9 @@ class OneDnnPlan final : public Conv3dPlan {
     packed_->values = Buffer(packed_->desc.get_size());
     memory source(plain_, engine, values.data());
     memory target(packed_->desc, engine, packed_->values.data());
-    dnnl::stream stream(engine);
-    dnnl::reorder(source, target).execute(stream, source, target);
-    stream.wait();
+    onednn::reorder(source, target);
     weights_.weight().release_pages();
+    packed_->full = true;
   }
 
   const Conv3dWeights& weights_;

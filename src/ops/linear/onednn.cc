@@ -63,9 +63,7 @@ void fill(Packed& packed, const LinearWeights& weights) {
                            memory::format_tag::ba);
   memory source(plain, engine, values.data());
   memory target(packed.desc, engine, packed.values.data());
-  dnnl::stream stream(engine);
-  dnnl::reorder(source, target).execute(stream, source, target);
-  stream.wait();
+  onednn::reorder(source, target);
   weights.release_pages();
 }
 
@@ -87,7 +85,7 @@ struct LinearCache {
     auto plan = std::make_shared<Plan>();
     plan->problem = problem;
     choose_layout(weights, *plan);
-    plan->primitive = dnnl::matmul(plan->description);
+    plan->primitive = onednn::translated([&] { return dnnl::matmul(plan->description); });
     log(LogLevel::kDebug, "linear: ", weights.in(), " -> ", weights.out(), " on ", problem.rows,
         " rows by ", plan->description.impl_info_str());
     plans.push_front(plan);
@@ -128,8 +126,7 @@ void onednn_linear(const Context& context, const LinearWeights& weights, const R
   Packed& packed = *plan->packed;
   std::call_once(packed.filled, [&] { fill(packed, weights); });
   const dnnl::engine& engine = onednn::cpu_engine();
-  dnnl::stream stream(engine);
-  std::unordered_map<int, memory> arguments = {
+  onednn::Arguments arguments = {
       {DNNL_ARG_SRC, memory(plan->description.src_desc(), engine, x.data)},
       {DNNL_ARG_WEIGHTS, memory(packed.desc, engine, packed.values.data())},
       {DNNL_ARG_DST, memory(plan->description.dst_desc(), engine, y.data)},
@@ -139,8 +136,7 @@ void onednn_linear(const Context& context, const LinearWeights& weights, const R
     auto* bias = const_cast<float*>(weights.bias().data());
     arguments.insert({DNNL_ARG_BIAS, memory(plan->description.bias_desc(), engine, bias)});
   }
-  plan->primitive.execute(stream, arguments);
-  stream.wait();
+  onednn::execute(plan->primitive, arguments);
 }
 
 }  // namespace pantograph::ops

@@ -1,8 +1,9 @@
-// The few calls in which oneDNN 2 and oneDNN 3 differ. Everything else of the library is used
-// directly, and only by files named onednn.cc.
+// The few calls in which oneDNN 2 and oneDNN 3 differ, and those that every user makes. Everything
+// else of the library is used directly, and only by files named onednn.cc.
 #pragma once
 
 #include <oneapi/dnnl/dnnl.hpp>
+#include <unordered_map>
 
 namespace pantograph::ops::onednn {
 
@@ -28,6 +29,25 @@ dnnl::matmul::primitive_desc matmul(const dnnl::memory::desc& source,
                                     const dnnl::memory::desc& bias,
                                     const dnnl::memory::desc& target,
                                     const dnnl::primitive_attr& attributes);
+
+// Throws what oneDNN threw as an Error: kOutOfMemory, kUnsupported or kInternal.
+[[noreturn]] void rethrow(const dnnl::error& error);
+
+// The result of a call to oneDNN.
+template <typename Call>
+auto translated(const Call& call) {
+  try {
+    return call();
+  } catch (const dnnl::error& error) {
+    rethrow(error);
+  }
+}
+
+using Arguments = std::unordered_map<int, dnnl::memory>;
+// Runs a primitive to its end.
+void execute(const dnnl::primitive& primitive, const Arguments& arguments);
+// Copies from one layout into another.
+void reorder(dnnl::memory& from, dnnl::memory& to);
 
 // "oneDNN 2.6.3"
 const char* version();

@@ -5,17 +5,16 @@ namespace pantograph::ops::onednn {
 using dnnl::memory;
 
 Product::Product(const memory::desc& a, const memory::desc& b, const memory::desc& c)
-    : description_(matmul(a, b, c, attributes())), primitive_(description_) {}
+    : description_(matmul(a, b, c, attributes())),
+      primitive_(translated([&] { return dnnl::matmul(description_); })) {}
 
 void Product::run(float* a, float* b, float* c, std::byte* workspace) const {
   const dnnl::engine& engine = cpu_engine();
-  dnnl::stream stream(engine);
-  primitive_.execute(
-      stream, {{DNNL_ARG_SRC, memory(description_.src_desc(), engine, a)},
-               {DNNL_ARG_WEIGHTS, memory(description_.weights_desc(), engine, b)},
-               {DNNL_ARG_DST, memory(description_.dst_desc(), engine, c)},
-               {DNNL_ARG_SCRATCHPAD, memory(description_.scratchpad_desc(), engine, workspace)}});
-  stream.wait();
+  execute(primitive_,
+          {{DNNL_ARG_SRC, memory(description_.src_desc(), engine, a)},
+           {DNNL_ARG_WEIGHTS, memory(description_.weights_desc(), engine, b)},
+           {DNNL_ARG_DST, memory(description_.dst_desc(), engine, c)},
+           {DNNL_ARG_SCRATCHPAD, memory(description_.scratchpad_desc(), engine, workspace)}});
 }
 
 memory::desc matrix(const RowsView& x) {
