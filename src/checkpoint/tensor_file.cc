@@ -1,11 +1,17 @@
 #include "checkpoint/tensor_file.h"
 
+#include <iterator>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "checkpoint/json.h"
 #include "checkpoint/npy.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/torch_file.h"
+#include "checkpoint/zip.h"
+#include "core/check.h"
+#include "core/parallel.h"
 
 namespace pantograph {
 namespace {
@@ -14,6 +20,24 @@ namespace {
 bool is_torch(std::string_view bytes) {
   return bytes.starts_with("PK\x03\x04") || bytes.starts_with("PK\x05\x06") ||
          bytes.starts_with("\x80\x02") || (bytes.size() > 262 && bytes.substr(257, 5) == "ustar");
+}
+
+// Reads the whole archive, entry by entry, so that what a disk or a download has changed is no
+// weight.
+void check_archive(const MappedFile& file, const std::string& where) {
+  const std::map<std::string, ZipEntry> archive = parse_zip(file.bytes(), where);
+  const std::vector<std::pair<std::string, ZipEntry>> entries(archive.begin(), archive.end());
+  parallel_for(std::ssize(entries), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto& [name, entry] = entries[static_cast<std::size_t>(i)];
+      const bool intact = entry.intact();
+      file.release_pages(entry.bytes);
+      if (!intact) {
+        fail(ErrorKind::kFormat, where, ": the entry ", Json(name).dump(),
+             " does not have its checksum; the file is damaged, fetch it again");
+      }
+    }
+  });
 }
 
 }  // namespace
@@ -30,6 +54,7 @@ TensorFile read_tensor_file(std::shared_ptr<const MappedFile> file) {
   } else if (is_torch(text)) {
     result.form = "torch";
     result.tensors = parse_torch_file(bytes, where);
+    check_archive(*result.file, where);
   } else {
     result.form = "safetensors";
     SafetensorsHeader header =

@@ -68,11 +68,11 @@ class TorchReader {
 
   // The archive has one folder, named after the file as it was saved.
   Bytes find_pickle() {
-    for (const auto& [name, data] : entries_) {
+    for (const auto& [name, entry] : entries_) {
       const std::size_t slash = name.find('/');
       if (slash == std::string::npos || name.substr(slash + 1) != kPickleName) continue;
       folder_ = name.substr(0, slash + 1);
-      return data;
+      return entry.bytes;
     }
     fail(ErrorKind::kFormat, where_, ": a zip archive without ", kPickleName,
          ", so none that torch.save wrote");
@@ -81,8 +81,8 @@ class TorchReader {
   void require_little_endian() const {
     const auto found = entries_.find(folder_ + "byteorder");
     if (found == entries_.end()) return;  // before torch 2.1, which wrote the machine's own
-    const std::string_view order(reinterpret_cast<const char*>(found->second.data()),
-                                 found->second.size());
+    const std::string_view order(reinterpret_cast<const char*>(found->second.bytes.data()),
+                                 found->second.bytes.size());
     if (order != "little") {
       fail(ErrorKind::kUnsupported, where_, ": saved in the byte order ",
            Json(std::string(order)).dump(), "; only \"little\" is supported");
@@ -205,7 +205,7 @@ class TorchReader {
       refuse(ErrorKind::kFormat, name, "should be in the entry ", Json(entry).dump(),
              ", which the file lacks");
     }
-    storage.bytes = found->second;
+    storage.bytes = found->second.bytes;
     return storage;
   }
 
@@ -239,7 +239,7 @@ class TorchReader {
   }
 
   const std::string& where_;
-  std::map<std::string, Bytes> entries_;
+  std::map<std::string, ZipEntry> entries_;
   std::string folder_;
   Pickle pickle_;
   std::size_t visits_ = 0;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "checkpoint/byte_reader.h"
+#include "checkpoint/crc32.h"
 #include "checkpoint/json.h"
 #include "core/check.h"
 
@@ -33,17 +34,18 @@ struct Entry {
   std::string name;
   std::uint64_t bytes = 0, stored_bytes = 0, header_begin = 0;
   std::uint16_t flags = 0, method = 0;
+  std::uint32_t checksum = 0;
 };
 
 class ZipReader {
  public:
   ZipReader(Bytes file, const std::string& where) : file_(file), where_(where) {}
 
-  std::map<std::string, Bytes> read() {
+  std::map<std::string, ZipEntry> read() {
     const Directory directory = find_directory();
     ByteReader reader(part(directory.begin, directory.bytes, "the central directory"),
                       where_ + ": the central directory");
-    std::map<std::string, Bytes> entries;
+    std::map<std::string, ZipEntry> entries;
     std::vector<std::pair<std::size_t, std::size_t>> spans;  // from the header to the data's end
     for (std::uint64_t i = 0; i < directory.entries; ++i) {
       const Entry entry = read_entry(reader);
@@ -51,7 +53,8 @@ class ZipReader {
       const Bytes data = locate(entry, directory.begin);
       const auto data_begin = static_cast<std::size_t>(data.data() - file_.data());
       spans.emplace_back(static_cast<std::size_t>(entry.header_begin), data_begin + data.size());
-      if (!entries.emplace(entry.name, data).second) refuse(entry, "stands twice in the archive");
+      if (!entries.emplace(entry.name, ZipEntry{data, entry.checksum}).second)
+        refuse(entry, "stands twice in the archive");
     }
     std::sort(spans.begin(), spans.end());
     for (std::size_t i = 1; i < spans.size(); ++i) {
@@ -151,7 +154,8 @@ class ZipReader {
     reader.take(2 + 2);  // versions
     entry.flags = reader.number<std::uint16_t>();
     entry.method = reader.number<std::uint16_t>();
-    reader.take(2 + 2 + 4);  // time, date, checksum
+    reader.take(2 + 2);  // time, date
+    entry.checksum = reader.number<std::uint32_t>();
     entry.stored_bytes = reader.number<std::uint32_t>();
     entry.bytes = reader.number<std::uint32_t>();
     const auto name_bytes = reader.number<std::uint16_t>();
@@ -208,7 +212,11 @@ class ZipReader {
 
 }  // namespace
 
-std::map<std::string, Bytes> parse_zip(Bytes file, const std::string& where) {
+bool ZipEntry::intact() const {
+  return checksum == 0 || crc32(bytes) == checksum;
+}
+
+std::map<std::string, ZipEntry> parse_zip(Bytes file, const std::string& where) {
   return ZipReader(file, where).read();
 }
 

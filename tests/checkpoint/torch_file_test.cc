@@ -42,6 +42,17 @@ TEST(TorchFile, OneTensor) {
   EXPECT_EQ(elements_of<float>(view), small());
 }
 
+TEST(TorchFile, AFlippedBitIsNoWeight) {
+  const test::TempDir dir;
+  std::string bytes = read_file(fixture("torch/tensor.pt"));
+  const std::string stored("\x00\x00\x80\x3f\x00\x00\x00\x40", 8);  // 1 and 2
+  ASSERT_NE(bytes.find(stored), std::string::npos);
+  bytes[bytes.find(stored)] = '\x01';
+  const auto path = test::write_file(dir / "t.pt", bytes);
+  expect_error(ErrorKind::kFormat, {"t.pt: the entry \"tensor/data/0\" does not have its checksum"},
+               [&] { open_tensor_file(path); });
+}
+
 TEST(TorchFile, EveryDType) {
   const auto check = [](const char* name, DType dtype, auto zero, auto one) {
     const TensorFile file = open_tensor_file(fixture(std::string("torch/") + name + ".pt"));

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "checkpoint/crc32.h"
 #include "support/expect_error.h"
 #include "support/fixture.h"
 
@@ -61,8 +62,9 @@ struct Archive {
 
 std::map<std::string, std::string> read(const std::string& file) {
   std::map<std::string, std::string> texts;
-  for (const auto& [name, data] : parse_zip(as_bytes(file), "x.zip")) {
-    texts.emplace(name, std::string(reinterpret_cast<const char*>(data.data()), data.size()));
+  for (const auto& [name, entry] : parse_zip(as_bytes(file), "x.zip")) {
+    texts.emplace(
+        name, std::string(reinterpret_cast<const char*>(entry.bytes.data()), entry.bytes.size()));
   }
   return texts;
 }
@@ -89,6 +91,16 @@ TEST(Zip, Archives64) {
                            number(7, 2) + number(1, 2) + "?" + number(1, 2) + number(24, 2) +
                                number(5, 8) + number(5, 8) + number(0, 8));
   EXPECT_EQ(read(archive.bytes64()).at("a/b"), "hello");
+}
+
+// The check value of the catalogues of CRCs, and zlib's of longer texts.
+TEST(Zip, Checksums) {
+  EXPECT_EQ(crc32({}), 0U);
+  EXPECT_EQ(crc32(as_bytes("123456789")), 0xcbf43926U);
+  EXPECT_EQ(crc32(as_bytes("The quick brown fox jumps over the lazy dog")), 0x414fa339U);
+  EXPECT_TRUE((ZipEntry{as_bytes("123456789"), 0xcbf43926}).intact());
+  EXPECT_FALSE((ZipEntry{as_bytes("123456780"), 0xcbf43926}).intact());
+  EXPECT_TRUE((ZipEntry{as_bytes("123456789"), 0}).intact());  // has none
 }
 
 TEST(Zip, EntriesThatAreNotStored) {

@@ -1,0 +1,12 @@
+// The checksum of a zip's entries: CRC-32 of IEEE 802.3, reflected, as in APPNOTE.TXT 4.4.7.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace pantograph {
+
+std::uint32_t crc32(std::span<const std::byte> bytes);
+
+}  // namespace pantograph
