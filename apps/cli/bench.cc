@@ -3,6 +3,7 @@
 
 #include "commands.h"
 #include "core/check.h"
+#include "device/choose.h"
 
 namespace pantograph::cli {
 namespace {
@@ -26,7 +27,10 @@ void print(const Json& result, const std::filesystem::path& path) {
 }  // namespace
 
 void bench_decode(const BenchDecodeCommand& command) {
-  print(bench::run(command.bench, say), command.json);
+  bench::DecodeBench options = command.bench;
+  options.device = device::choose(command.device).device;
+  const bool cpu = options.device.kind == DeviceKind::kCpu;
+  print(cpu ? bench::run_on_cpu(options, say) : bench::run(options, say), command.json);
 }
 
 void bench_generate(const BenchGenerateCommand& command) {

@@ -67,6 +67,7 @@ void make_latents(const MakeLatentsCommand& command);
 
 struct BenchDecodeCommand {
   bench::DecodeBench bench;
+  std::string device = "cuda";
   std::filesystem::path json;
 };
 void bench_decode(const BenchDecodeCommand& command);

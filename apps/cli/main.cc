@@ -285,7 +285,10 @@ class CommandLine {
     verb->footer("Example:\n  pantograph convert Wan2.2_VAE.pth vae --form diffusers --dtype bf16");
     verb->callback([this, dtype] {
       if (dtype->count() > 0) convert_.dtype = dtype_;
-      action_ = [this] { convert(convert_); };
+      action_ = [this] {
+        cancel_on_signal(convert_.cancel);
+        convert(convert_);
+      };
     });
   }
 
@@ -353,7 +356,9 @@ class CommandLine {
             "f1, f5, f17, f121, f241 or f481 (frames of 704 x 1248), or FRAMESxHEIGHTxWIDTH")
         ->delimiter(',')
         ->capture_default_str();
-    decode->add_option("--gpu", bench.device, "Which GPU")->capture_default_str();
+    decode->add_option("--device", bench_decode_.device, "cpu, cuda or cuda:N")
+        ->capture_default_str();
+    add_number(decode, "--threads", bench.threads, 1, "CPU threads (default: one a core)");
     decode->add_option("--gpus", bench.gpus, "GPUs that share one decode: one so far")
         ->check(CLI::Range(1, 1))
         ->capture_default_str();

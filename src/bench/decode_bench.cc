@@ -12,6 +12,7 @@
 #include "bench/gpu_monitor.h"
 #include "bench/kernel_table.h"
 #include "bench/matrix_rate.h"
+#include "bench/workload.h"
 #include "device/check.h"
 #include "device/library.h"
 #include "kernels/wan_vae/compare.h"
@@ -42,26 +43,6 @@ std::size_t weight_bytes(const VaeConfig& config) {
         std::accumulate(spec.shape.begin(), spec.shape.end(), std::int64_t{1}, std::multiplies<>());
   }
   return static_cast<std::size_t>(elements) * size_of(DType::kBF16);
-}
-
-struct Workload {
-  std::string name;
-  std::int64_t latent_frames, height, width;  // height and width of latents
-};
-
-Workload parse_workload(const std::string& name, const VaeConfig& config) {
-  const std::int64_t factor = config.spatial_factor(), temporal = config.temporal_factor();
-  long long frames = 0, height = 704, width = 1248;
-  const bool sized = std::sscanf(name.c_str(), "%lldx%lldx%lld", &frames, &height, &width) == 3;
-  if (!sized && std::sscanf(name.c_str(), "f%lld", &frames) != 1) frames = 0;
-  if (frames < 1 || (frames - 1) % temporal != 0 || height < factor || height % factor != 0 ||
-      width < factor || width % factor != 0) {
-    fail(ErrorKind::kInvalidArgument, "'", name,
-         "' is no workload; expected f121 or FRAMESxHEIGHTx",
-         "WIDTH, with a frame more than a multiple of ", temporal, " and sides in multiples of ",
-         factor);
-  }
-  return {name, (frames - 1) / temporal + 1, height / factor, width / factor};
 }
 
 // Bytes on the device that are the caller's: latents in, frames out.
@@ -149,8 +130,8 @@ class Bench {
       : options_(options),
         say_(say),
         config_(wan_vae::released_config()),
-        device_{.kind = DeviceKind::kCuda, .index = options.device},
-        monitor_(options.device) {}
+        device_(options.device),
+        monitor_(options.device.index) {}
 
   Json run() {
     std::vector<Workload> workloads;

@@ -1,5 +1,4 @@
-// How fast, how large and how right a decode on a GPU is: the program behind `pantograph bench
-// decode`.
+// How fast, how large and how right a decode is: the program behind `pantograph bench decode`.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,8 @@ namespace pantograph::bench {
 struct DecodeBench {
   // f1, f5, f17, f121, f241, f481: frames of 704 x 1248; or FRAMESxHEIGHTxWIDTH of the video.
   std::vector<std::string> workloads = {"f121"};
-  int device = 0;
+  Device device{.kind = DeviceKind::kCuda};
+  int threads = 0;       // of a CPU; 0: one a core
   int gpus = 1;          // that share one decode
   int runs = 3;          // timed, after one that warms up
   bool check = false;    // against an f32 decode in the same process
@@ -28,6 +28,8 @@ struct DecodeBench {
 // `say` gets lines for a person while it goes on. Throws Error; kInternal where two runs differ or
 // a value is not finite.
 Json run(const DecodeBench& options, const std::function<void(const std::string&)>& say);
+// The same where options.device is the CPU, which decodes in f32: there is nothing to check with.
+Json run_on_cpu(const DecodeBench& options, const std::function<void(const std::string&)>& say);
 
 // Operations of the direct algorithm: two for each weight and output position of every convolution,
 // and the attention's two products.
