@@ -53,6 +53,10 @@ void convert(const std::string& name, const TensorView& view, DType dtype,
   }
 }
 
+void stop_if_cancelled(const ConvertJob& job) {
+  if (job.cancel.cancelled()) throw Error(ErrorKind::kCancelled, "the conversion was cancelled");
+}
+
 void write_weights(const ConvertJob& job, const Checkpoint& checkpoint, std::int64_t blocks,
                    const fs::path& path) {
   std::map<std::string, std::string> metadata{{"format", "pt"}};
@@ -67,6 +71,7 @@ void write_weights(const ConvertJob& job, const Checkpoint& checkpoint, std::int
   }
   SafetensorsWriter writer(path, tensors, metadata);
   for (const auto& [name, tensor] : checkpoint.tensors) {
+    stop_if_cancelled(job);
     convert(name, tensor.view, dtype_of(job, tensor.view),
             [&](const std::byte* bytes, std::size_t count) { writer.append(bytes, count); });
     tensor.file->release_pages(
@@ -94,6 +99,7 @@ ConvertSummary compare(const ConvertJob& job, const Checkpoint& checkpoint,
   if (arrived.tensors.size() != checkpoint.tensors.size()) refuse("the number of tensors");
   ConvertSummary summary;
   for (const auto& [name, tensor] : checkpoint.tensors) {
+    stop_if_cancelled(job);
     const auto found = arrived.tensors.find(name);
     if (found == arrived.tensors.end()) refuse(name);
     const TensorView& view = found->second.view;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "pantograph/execution_context.h"
 #include "pantograph/tensor_view.h"
 
 namespace pantograph {
@@ -20,6 +21,7 @@ struct ConvertJob {
   std::filesystem::path output;
   CheckpointForm form = CheckpointForm::kDiffusers;
   std::optional<DType> dtype = {};  // as they are, unless given: f32, bf16 or f16
+  CancelToken cancel{};             // looked at between tensors
 };
 
 struct ConvertSummary {

@@ -107,9 +107,14 @@ DecodeSummary run_decode(const DecodeJob& job, const ProgressCallback& progress,
     options.frames_per_pass = std::min(options.frames_per_pass, clip.shape[1]);
     VideoOptions video_options = job.video;
     video_options.contact_sheet = contact_sheet;
-    const auto writer = open_video_writer(video.output, video.shape, video_options);
-    video.statistics = vae.decode(clip, *writer, options, progress);
-    writer->finish();
+    try {
+      const auto writer = open_video_writer(video.output, video.shape, video_options);
+      video.statistics = vae.decode(clip, *writer, options, progress);
+      writer->finish();
+    } catch (const Error& error) {
+      if (work.files.size() == 1 || error.kind() == ErrorKind::kCancelled) throw;
+      throw Error(error.kind(), join(video.latents.string(), ": ", error.what()));
+    }
     if (finished) finished(video);
     summary.videos.push_back(video);
   }

@@ -19,8 +19,11 @@ bool may_be_latents(const TensorView& view) {
 }
 
 std::string contents(const TensorFile& file) {
+  constexpr std::size_t kListed = 8;  // a checkpoint holds hundreds
   std::string text;
+  std::size_t count = 0;
   for (const auto& [name, view] : file.tensors) {
+    if (++count > kListed) return join(text, " and ", file.tensors.size() - kListed, " more");
     text += join(text.empty() ? "" : ", ", name, " ", to_string(view.dtype), " ",
                  shape_text(view.sizes()));
   }

@@ -42,13 +42,14 @@ struct Result {
   std::string out, err;
 };
 
-// A running program. Both its outputs go to files, so that neither can block it.
+// A running program. Both its outputs go to files, so that neither can block it; its input is one.
 class Program {
  public:
-  explicit Program(const Arguments& arguments) {
+  explicit Program(const Arguments& arguments, const std::filesystem::path& input = "/dev/null") {
     process_ = ::fork();
     if (process_ != 0) return;
     ::signal(SIGINT, SIG_DFL);  // a test run in the background would pass on that it is ignored
+    ::dup2(::open(input.c_str(), O_RDONLY), STDIN_FILENO);
     send_to(STDOUT_FILENO, folder_ / "out");
     send_to(STDERR_FILENO, folder_ / "err");
     execute(arguments);
@@ -68,8 +69,8 @@ class Program {
   pid_t process_ = -1;
 };
 
-inline Result run(const Arguments& arguments) {
-  return Program(arguments).wait();
+inline Result run(const Arguments& arguments, const std::filesystem::path& input = "/dev/null") {
+  return Program(arguments, input).wait();
 }
 
 inline Arguments operator+(Arguments arguments, const Arguments& more) {

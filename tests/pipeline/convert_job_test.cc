@@ -100,6 +100,14 @@ TEST(Convert, TheInputIsNeverTheOutput) {
   EXPECT_EQ(read_file(weights), read_file(golden("odd_bf16/diffusion_pytorch_model.safetensors")));
 }
 
+TEST(Convert, ACancelledOneLeavesNothing) {
+  const TempDir dir;
+  ConvertJob job{.input = golden("odd_bf16"), .output = dir / "vae"};
+  job.cancel.cancel();
+  expect_error(ErrorKind::kCancelled, {"cancelled"}, [&] { run_convert(job); });
+  EXPECT_EQ(dir.entries(), 0);
+}
+
 TEST(Convert, FoldersAndFilesAreNotMixedUp) {
   const TempDir dir;
   expect_error(ErrorKind::kInvalidArgument, {"is a folder; expected the name of a file"}, [&] {
