@@ -347,8 +347,7 @@ class CommandLine {
   void add_bench() {
     CLI::App* verb = app_.add_subcommand("bench", "Measure speed, memory and error");
     verb->require_subcommand(1);
-    CLI::App* decode =
-        verb->add_subcommand("decode", "The VAE's decode on a GPU, with synthetic weights");
+    CLI::App* decode = verb->add_subcommand("decode", "The VAE's decode, with synthetic weights");
     bench::DecodeBench& bench = bench_decode_.bench;
     decode
         ->add_option(
