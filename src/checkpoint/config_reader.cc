@@ -49,6 +49,42 @@ std::vector<std::int64_t> ConfigReader::integers(std::string_view key, std::size
   return values;
 }
 
+const Json::Array& ConfigReader::list(std::string_view key) const {
+  const Json& value = required(key);
+  if (value.array() == nullptr) {
+    refuse(ErrorKind::kFormat, "\"", key, "\" must be a list, not ", value.dump());
+  }
+  return *value.array();
+}
+
+std::vector<std::int64_t> ConfigReader::integers(std::string_view key, std::int64_t least,
+                                                 std::int64_t most) const {
+  std::vector<std::int64_t> values;
+  for (const Json& element : list(key)) values.push_back(checked(element, key, least, most));
+  return values;
+}
+
+std::vector<double> ConfigReader::numbers(std::string_view key) const {
+  std::vector<double> values;
+  for (const Json& element : list(key)) {
+    if (!element.number(values.emplace_back())) {
+      refuse(ErrorKind::kFormat, "\"", key, "\" must hold numbers, not ", element.dump());
+    }
+  }
+  return values;
+}
+
+std::vector<bool> ConfigReader::booleans(std::string_view key) const {
+  std::vector<bool> values;
+  for (const Json& element : list(key)) {
+    if (element.boolean() == nullptr) {
+      refuse(ErrorKind::kFormat, "\"", key, "\" must hold true or false, not ", element.dump());
+    }
+    values.push_back(*element.boolean());
+  }
+  return values;
+}
+
 double ConfigReader::number(std::string_view key) const {
   const Json& value = required(key);
   double result = 0;

@@ -32,6 +32,11 @@ class ConfigReader {
                                      std::int64_t most) const;
   [[nodiscard]] std::vector<std::int64_t> integers(std::string_view key, std::size_t count,
                                                    std::int64_t least, std::int64_t most) const;
+  // Of any length.
+  [[nodiscard]] std::vector<std::int64_t> integers(std::string_view key, std::int64_t least,
+                                                   std::int64_t most) const;
+  [[nodiscard]] std::vector<double> numbers(std::string_view key) const;
+  [[nodiscard]] std::vector<bool> booleans(std::string_view key) const;
   // Finite.
   [[nodiscard]] double number(std::string_view key) const;
   [[nodiscard]] double number(std::string_view key, double fallback) const;
@@ -42,6 +47,7 @@ class ConfigReader {
 
  private:
   [[nodiscard]] const Json& required(std::string_view key) const;
+  [[nodiscard]] const Json::Array& list(std::string_view key) const;
   [[nodiscard]] std::int64_t checked(const Json& value, std::string_view key, std::int64_t least,
                                      std::int64_t most) const;
 

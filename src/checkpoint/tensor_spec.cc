@@ -14,7 +14,7 @@ std::string problem_of(const TensorSpec& spec, const Checkpoint& checkpoint) {
   if (found == checkpoint.tensors.end()) return spec.name + " is missing";
   const TensorView& view = found->second.view;
   if (!std::equal(spec.shape.begin(), spec.shape.end(), view.sizes().begin(), view.sizes().end())) {
-    return join(spec.name, " has the shape ", shape_text(view.sizes()), ", but config.json gives ",
+    return join(spec.name, " has the shape ", shape_text(view.sizes()), ", expected ",
                 shape_text(spec.shape));
   }
   if (view.dtype != DType::kF32 && view.dtype != DType::kBF16 && view.dtype != DType::kF16) {
@@ -25,15 +25,21 @@ std::string problem_of(const TensorSpec& spec, const Checkpoint& checkpoint) {
 
 }  // namespace
 
-void check_tensors(const std::vector<TensorSpec>& specs, const Checkpoint& checkpoint) {
-  constexpr std::size_t kShown = 5;
+std::vector<std::string> tensor_problems(const std::vector<TensorSpec>& specs,
+                                         const Checkpoint& checkpoint) {
   std::vector<std::string> problems;
-  std::set<std::string> expected;
   for (const TensorSpec& spec : specs) {
-    expected.insert(spec.name);
     std::string problem = problem_of(spec, checkpoint);
     if (!problem.empty()) problems.push_back(std::move(problem));
   }
+  return problems;
+}
+
+void check_tensors(const std::vector<TensorSpec>& specs, const Checkpoint& checkpoint) {
+  constexpr std::size_t kShown = 5;
+  std::vector<std::string> problems = tensor_problems(specs, checkpoint);
+  std::set<std::string> expected;
+  for (const TensorSpec& spec : specs) expected.insert(spec.name);
   for (const auto& [name, tensor] : checkpoint.tensors) {
     if (!expected.contains(name)) problems.push_back(name + " is not expected");
   }

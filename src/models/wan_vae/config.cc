@@ -1,14 +1,12 @@
 #include "models/wan_vae/config.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <set>
 #include <string_view>
 
-#include "core/check.h"
-#include "core/text.h"
+#include "checkpoint/config_reader.h"
 
 namespace pantograph {
 
@@ -33,100 +31,7 @@ constexpr std::int64_t kMostChannels = 1 << 16;
 constexpr std::size_t kMostLevels = 8;
 constexpr std::int64_t kMostBlocks = 64;
 
-constexpr std::array<std::string_view, 24> kKnownKeys = {"_class_name",
-                                                         "_diffusers_version",
-                                                         "_name_or_path",
-                                                         "z_dim",
-                                                         "base_dim",
-                                                         "decoder_base_dim",
-                                                         "dim_mult",
-                                                         "num_res_blocks",
-                                                         "attn_scales",
-                                                         "temperal_downsample",
-                                                         "dropout",
-                                                         "latents_mean",
-                                                         "latents_std",
-                                                         "is_residual",
-                                                         "in_channels",
-                                                         "out_channels",
-                                                         "patch_size",
-                                                         "scale_factor_temporal",
-                                                         "scale_factor_spatial",
-                                                         "clip_output",
-                                                         "model_type",
-                                                         "architectures",
-                                                         "torch_dtype",
-                                                         "transformers_version"};
-
-// Reads the keys of one config and says what is wrong with them.
-class Reader {
- public:
-  Reader(const Json& json, const std::string& where) : json_(json), where_(where) {}
-
-  template <typename... Parts>
-  [[noreturn]] void refuse(ErrorKind kind, Parts&&... parts) const {
-    fail(kind, where_, ": ", std::forward<Parts>(parts)...);
-  }
-
-  [[nodiscard]] const Json& required(std::string_view key) const {
-    const Json* value = json_.find(key);
-    if (value == nullptr || value->is_null()) {
-      refuse(ErrorKind::kFormat, "the key \"", key, "\" is missing, and the decode depends on it");
-    }
-    return *value;
-  }
-
-  [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t most) const {
-    return checked(required(key), key, most);
-  }
-
-  [[nodiscard]] std::vector<std::int64_t> integers(std::string_view key, std::int64_t most) const {
-    std::vector<std::int64_t> values;
-    for (const Json& element : array(key)) values.push_back(checked(element, key, most));
-    return values;
-  }
-
-  [[nodiscard]] std::vector<bool> booleans(std::string_view key) const {
-    std::vector<bool> values;
-    for (const Json& element : array(key)) {
-      if (element.boolean() == nullptr)
-        refuse(ErrorKind::kFormat, "\"", key, "\" must hold true or false");
-      values.push_back(*element.boolean());
-    }
-    return values;
-  }
-
-  [[nodiscard]] std::vector<double> numbers(std::string_view key) const {
-    std::vector<double> values;
-    for (const Json& element : array(key)) {
-      double value = 0;
-      if (!element.number(value)) refuse(ErrorKind::kFormat, "\"", key, "\" must hold numbers");
-      values.push_back(value);
-    }
-    return values;
-  }
-
- private:
-  [[nodiscard]] const Json::Array& array(std::string_view key) const {
-    const Json::Array* values = required(key).array();
-    if (values == nullptr) refuse(ErrorKind::kFormat, "\"", key, "\" must be a list");
-    return *values;
-  }
-
-  [[nodiscard]] std::int64_t checked(const Json& value, std::string_view key,
-                                     std::int64_t most) const {
-    if (value.integer() == nullptr || *value.integer() < 1 || *value.integer() > most) {
-      refuse(ErrorKind::kFormat, "\"", key, "\" must be a whole number from 1 to ", most, ", not ",
-             value.dump());
-    }
-    return *value.integer();
-  }
-
-  const Json& json_;
-  const std::string& where_;
-};
-
-void refuse_other_models(const Json& json, const Reader& read) {
+void refuse_other_models(const Json& json, const ConfigReader& read) {
   const Json* name = json.find("_class_name");
   if (name != nullptr && (name->string() == nullptr || *name->string() != "AutoencoderKLWan")) {
     read.refuse(ErrorKind::kUnsupported, "this is a ", name->dump(),
@@ -145,15 +50,33 @@ void refuse_other_models(const Json& json, const Reader& read) {
                 "; expected the Wan2.2 VAE (48 latent channels, is_residual true), which is in the "
                 "vae folder of Wan2.2-TI2V-5B");
   }
-  for (const auto& [key, value] : *json.object()) {
-    if (std::find(kKnownKeys.begin(), kKnownKeys.end(), key) == kKnownKeys.end()) {
-      read.refuse(ErrorKind::kUnsupported, "the key \"", key,
-                  "\" is not known to this version and may change the arithmetic");
-    }
-  }
+  read.only({"_class_name",
+             "_diffusers_version",
+             "_name_or_path",
+             "z_dim",
+             "base_dim",
+             "decoder_base_dim",
+             "dim_mult",
+             "num_res_blocks",
+             "attn_scales",
+             "temperal_downsample",
+             "dropout",
+             "latents_mean",
+             "latents_std",
+             "is_residual",
+             "in_channels",
+             "out_channels",
+             "patch_size",
+             "scale_factor_temporal",
+             "scale_factor_spatial",
+             "clip_output",
+             "model_type",
+             "architectures",
+             "torch_dtype",
+             "transformers_version"});
 }
 
-void require_consistent(const VaeConfig& config, const Json& json, const Reader& read) {
+void require_consistent(const VaeConfig& config, const Json& json, const ConfigReader& read) {
   const std::size_t levels = config.channel_multipliers.size();
   if (levels < 1 || levels > kMostLevels) {
     read.refuse(ErrorKind::kFormat, "\"dim_mult\" must hold 1 to ", kMostLevels, " numbers");
@@ -178,14 +101,14 @@ void require_consistent(const VaeConfig& config, const Json& json, const Reader&
                   "; expected positive numbers");
     }
   }
-  if (read.integer("out_channels", kMostChannels) != 3 * config.patch_size * config.patch_size) {
+  if (read.integer("out_channels", 1, kMostChannels) != 3 * config.patch_size * config.patch_size) {
     read.refuse(ErrorKind::kFormat, "\"out_channels\" must be 3 x patch_size x patch_size = ",
                 3 * config.patch_size * config.patch_size);
   }
   for (const auto& [key, expected] :
        {std::pair<std::string_view, std::int64_t>{"scale_factor_spatial", config.spatial_factor()},
         {"scale_factor_temporal", config.temporal_factor()}}) {
-    if (json.find(key) != nullptr && read.integer(key, kMostChannels) != expected) {
+    if (json.find(key) != nullptr && read.integer(key, 1, kMostChannels) != expected) {
       read.refuse(ErrorKind::kFormat, "\"", key, "\" is ", json.find(key)->dump(),
                   ", but the levels it describes give ", expected);
     }
@@ -196,10 +119,7 @@ void require_consistent(const VaeConfig& config, const Json& json, const Reader&
                 "\"attn_scales\" must be empty: attention outside the middle "
                 "block is not supported");
   }
-  const Json* clip = json.find("clip_output");
-  if (clip != nullptr && clip->boolean() == nullptr) {
-    read.refuse(ErrorKind::kFormat, "\"clip_output\" must be true or false");
-  }
+  static_cast<void>(read.boolean("clip_output", true));  // frames are clipped either way
   for (const Level& level : decoder_levels(config)) {
     const std::int64_t copies = level.out_channels * (level.temporal_upsample ? 8 : 4);
     if (level.upsample && copies % level.in_channels != 0) {
@@ -235,47 +155,22 @@ void add_mid_block(std::vector<TensorSpec>& tensors, const std::string& name,
   add_residual_block(tensors, name + ".resnets.1", channels, channels);
 }
 
-// What is wrong with the tensors of these specifications.
-std::vector<std::string> problems_of(const std::vector<TensorSpec>& specs,
-                                     const Checkpoint& checkpoint) {
-  std::vector<std::string> problems;
-  for (const TensorSpec& spec : specs) {
-    const auto found = checkpoint.tensors.find(spec.name);
-    if (found == checkpoint.tensors.end()) {
-      problems.push_back(spec.name + " is missing");
-      continue;
-    }
-    const TensorView& view = found->second.view;
-    if (!std::equal(spec.shape.begin(), spec.shape.end(), view.sizes().begin(),
-                    view.sizes().end())) {
-      problems.push_back(spec.name + " has the shape " + shape_text(view.sizes()) + ", expected " +
-                         shape_text(spec.shape));
-    } else if (view.dtype != DType::kF32 && view.dtype != DType::kBF16 &&
-               view.dtype != DType::kF16) {
-      problems.push_back(spec.name + " is " + to_string(view.dtype) +
-                         ", expected f32, bf16 or f16");
-    }
-  }
-  return problems;
-}
-
 }  // namespace
 
 VaeConfig parse_config(const Json& json, const std::string& where) {
-  if (json.object() == nullptr) fail(ErrorKind::kFormat, where, ": expected a JSON object");
-  const Reader read(json, where);
+  const ConfigReader read(json, where);
   refuse_other_models(json, read);
   VaeConfig config;
-  config.latent_channels = read.integer("z_dim", kMostChannels);
+  config.latent_channels = read.integer("z_dim", 1, kMostChannels);
   if (json.find("base_dim") != nullptr) {  // the decode does not need it
-    config.encoder_base_channels = read.integer("base_dim", kMostChannels);
+    config.encoder_base_channels = read.integer("base_dim", 1, kMostChannels);
   }
-  config.decoder_base_channels = read.integer("decoder_base_dim", kMostChannels);
+  config.decoder_base_channels = read.integer("decoder_base_dim", 1, kMostChannels);
   config.channel_multipliers =
-      read.integers("dim_mult", kMostChannels / config.decoder_base_channels);
-  config.residual_blocks = read.integer("num_res_blocks", kMostBlocks);
+      read.integers("dim_mult", 1, kMostChannels / config.decoder_base_channels);
+  config.residual_blocks = read.integer("num_res_blocks", 1, kMostBlocks);
   config.temporal_downsample = read.booleans("temperal_downsample");
-  config.patch_size = read.integer("patch_size", 64);
+  config.patch_size = read.integer("patch_size", 1, 64);
   config.latents_mean = read.numbers("latents_mean");
   config.latents_std = read.numbers("latents_std");
   require_consistent(config, json, read);
@@ -374,7 +269,7 @@ std::vector<TensorSpec> encoder_tensors(const VaeConfig& config) {
 
 std::vector<std::string> check_tensors(const VaeConfig& config, const Checkpoint& checkpoint) {
   const std::vector<TensorSpec> specs = decoder_tensors(config);
-  std::vector<std::string> problems = problems_of(specs, checkpoint);
+  std::vector<std::string> problems = tensor_problems(specs, checkpoint);
   std::set<std::string> expected;
   for (const TensorSpec& spec : specs) expected.insert(spec.name);
   for (const auto& [name, tensor] : checkpoint.tensors) {
@@ -387,7 +282,7 @@ std::vector<std::string> check_tensors(const VaeConfig& config, const Checkpoint
 
 std::vector<std::string> check_encoder_tensors(const VaeConfig& config,
                                                const Checkpoint& checkpoint) {
-  return problems_of(encoder_tensors(config), checkpoint);
+  return tensor_problems(encoder_tensors(config), checkpoint);
 }
 
 VaeConfig released_config() {
