@@ -69,15 +69,15 @@ def timed(vae: AutoencoderKLWan, latents: torch.Tensor, runs: int) -> dict:
     }
 
 
-def ours(program: Path, latents: torch.Tensor, threads: int) -> float:
-    """Seconds of a decode by a process of its own, after one that warms up."""
+def ours(program: Path, latents: torch.Tensor, threads: int) -> dict:
+    """What `bench decode` says of a decode in a process of its own, after one that warms up."""
     frames, height, width = latents.shape[2:]
     workload = f"{4 * frames - 3}x{16 * height}x{16 * width}"
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         command = [program, "bench", "decode", "--device", "cpu", "--runs", "1"]
         command += ["--threads", str(threads), "--workload", workload, "--json", file.name]
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-        return json.load(file)["workloads"][0]["seconds"]
+        return json.load(file)
 
 
 def on_cpu(arguments: argparse.Namespace) -> dict:
@@ -95,7 +95,9 @@ def on_cpu(arguments: argparse.Namespace) -> dict:
         decode(vae, clip)
         times: dict[str, list[float]] = {"pantograph": [], "diffusers": []}
         for _ in range(arguments.runs):
-            times["pantograph"].append(ours(arguments.program, clip, arguments.threads))
+            bench = ours(arguments.program, clip, arguments.threads)
+            result |= {"cpu": bench["cpu"], "pantograph": bench["backend"]}
+            times["pantograph"].append(bench["workloads"][0]["seconds"])
             begin = time.perf_counter()
             decode(vae, clip)
             times["diffusers"].append(time.perf_counter() - begin)
