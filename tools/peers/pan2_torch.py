@@ -57,8 +57,9 @@ class Peer:
             if len(text) != workload[key]:
                 raise SystemExit(f"{key}: {len(text)} here, {workload[key]} in Pantograph")
         # A text is refined once, as Pantograph does.
-        refined = {id(text): pan2_dit.context(self.config, self.weights, text, {})
-                   for text in self.texts}
+        refined = {
+            id(text): pan2_dit.context(self.config, self.weights, text, {}) for text in self.texts
+        }
         pan2_dit.context = lambda _config, _weights, text, _seen: refined[id(text)]
 
     @torch.inference_mode()
@@ -129,20 +130,29 @@ def main() -> None:
             times["pantograph"][stage].append(result[stage]["seconds_min"])
             times["torch"][stage].append(theirs[stage])
 
-    fastest = {who: {stage: min(all_) for stage, all_ in stages.items()}
-               for who, stages in times.items()}
+    fastest = {
+        who: {stage: min(all_) for stage, all_ in stages.items()} for who, stages in times.items()
+    }
     for stages in fastest.values():
         stages["all"] = stages["text"] + result["steps"] * stages["step"] + stages["decode"]
-    ratio = {stage: fastest["torch"][stage] / fastest["pantograph"][stage]
-             for stage in (*STAGES, "all")}
+    ratio = {
+        stage: fastest["torch"][stage] / fastest["pantograph"][stage] for stage in (*STAGES, "all")
+    }
     for stage, value in ratio.items():
-        print(f"{stage:8}{fastest['pantograph'][stage]:9.3f} s, torch "
-              f"{fastest['torch'][stage]:9.3f} s, ratio {value:.2f}")
+        print(
+            f"{stage:8}{fastest['pantograph'][stage]:9.3f} s, torch "
+            f"{fastest['torch'][stage]:9.3f} s, ratio {value:.2f}"
+        )
     if arguments.json:
         workload = {key: value for key, value in result.items() if key not in STAGES}
         versions = {m.__name__: m.__version__ for m in (torch, transformers, diffusers)}
-        summary = {"workload": workload | {"model": "tiny synthetic"}, "versions": versions,
-                   "rounds": arguments.rounds, "seconds": fastest, "torch_over_pantograph": ratio}
+        summary = {
+            "workload": workload | {"model": "tiny synthetic"},
+            "versions": versions,
+            "rounds": arguments.rounds,
+            "seconds": fastest,
+            "torch_over_pantograph": ratio,
+        }
         arguments.json.write_text(json.dumps(summary, indent=2) + "\n")
 
 
