@@ -32,7 +32,7 @@ SYSTEM = "You are a helpful assistant. Generate the video with the following ins
 USER_HEADER = "<|im_start|>user\n"
 
 
-def seconds(work: Callable[[], Any]) -> float:  # noqa: ANN401
+def seconds(work: Callable[[], Any]) -> float:
     begin = time.perf_counter()
     work()
     return time.perf_counter() - begin
