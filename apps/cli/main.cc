@@ -245,8 +245,8 @@ class CommandLine {
         "  pantograph generate --model PAN2 --prompt 'a red fox in the snow' -o fox.mp4\n"
         "  pantograph generate --model PAN2 --prompt 'it runs' --image fox.png -o run.mp4\n"
         "  pantograph generate --model PAN2 --prompts prompts.txt -o clips/");
-    verb->callback([this, verb, prompt] {
-      action_ = [this, verb, prompt] {
+    verb->callback([this, prompt] {
+      action_ = [this, prompt] {
         if (prompt->count() == 0 && generate_.job.prompts.empty()) {
           throw Error(ErrorKind::kInvalidArgument, "--prompt or --prompts is needed");
         }

@@ -6,7 +6,7 @@
 #include "checkpoint/json.h"
 #include "core/convert.h"
 #include "media/media_test.h"
-#include "program.h"
+#include "terminal.h"
 
 namespace pantograph::test {
 namespace {
@@ -239,6 +239,24 @@ TEST_F(GenerateTest, ADryRunSaysWhatWouldBeMadeAndMakesNothing) {
             0U)
       << result.out;
   EXPECT_EQ(folder_.entries(), 0);
+}
+
+TEST_F(GenerateTest, NamesTheStagesOfAGeneration) {
+  const auto [code, text] =
+      run_on_terminal({"generate", "--model", golden("pan2_video"), "--prompt", "fox", "-o",
+                       folder_ / "video.mp4", "--image", golden("first_frame/same.png"), "--frames",
+                       "5", "--height", "32", "--width", "32", "--steps", "2", "--threads", "1"});
+  EXPECT_EQ(code, 0) << text;
+  std::size_t at = 0;
+  for (const char* part : {"\rencoding the prompt", "\rencoding the first frame",
+                           "\rdenoising [------------------------] step 1 of 2",
+                           "\rdenoising [########################] step 2 of 2, ", " s a step, ",
+                           " left", "\rdecoding [########################] 5 of 5 frames, ",
+                           "video.mp4: 5 frames of 32 x 32"}) {
+    const std::size_t found = text.find(part, at);
+    ASSERT_NE(found, std::string::npos) << "no \"" << part << "\" after " << at << " in: " << text;
+    at = found;
+  }
 }
 
 }  // namespace
