@@ -1,6 +1,4 @@
 // The checks that need no arithmetic: everything a person could have got wrong, found at once.
-#include <algorithm>
-
 #include "core/check.h"
 #include "core/temporary_file.h"
 #include "pipeline/stages.h"
@@ -10,14 +8,13 @@ namespace {
 
 // `value` must be `offset` more than a multiple of `step`, and positive.
 void require_on_grid(const char* what, std::int64_t value, std::int64_t step, std::int64_t offset) {
-  if (value >= 1 && (value - offset) % step == 0) return;
   const std::int64_t least = offset > 0 ? offset : step;
-  const std::int64_t below = std::max(least, value - (value - offset) % step);
-  const std::int64_t above = value < least ? least : below + step;
+  if (value >= least && (value - offset) % step == 0) return;
+  const std::int64_t below = value < least ? least : value - (value - offset) % step;
   fail(ErrorKind::kInvalidArgument, what, " is ", value, "; expected ",
        offset > 0 ? join(offset, " more than a multiple of ", step) : join("a multiple of ", step),
        ": the nearest ",
-       below == above || value < least ? join("is ", least) : join("are ", below, " and ", above));
+       value < least ? join("is ", least) : join("are ", below, " and ", below + step));
 }
 
 // Larger ones are mistakes; the product of three stays far from overflow.

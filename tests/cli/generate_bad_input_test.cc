@@ -52,6 +52,7 @@ TEST_F(GenerateBadInputTest, SizesOffTheGridWithTheNearest) {
   expect_usage({"--frames", "2"}, {"1 more than a multiple of 4", "the nearest are 1 and 5"});
   expect_usage({"--frames", "0"}, {"frames is 0", "the nearest is 1"});
   expect_usage({"--height", "700"}, {"height is 700", "a multiple of 32", "are 672 and 704"});
+  expect_usage({"--frames", "-9223372036854775808"}, {"the nearest is 1"});
   expect_usage({"--width", "-16"}, {"width is -16", "the nearest is 32"});
   expect_usage({"--width", "16400"}, {"width is 16400", "at most 16384"});
   expect_usage({"--frames", "9223372036854775807"}, {"at most 1048576"});
