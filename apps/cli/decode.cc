@@ -71,12 +71,12 @@ DecodeJob placed(const DecodeCommand& command) {
 
 void print_video(const DecodedVideo& video, bool piped) {
   std::FILE* const stream = piped ? stderr : stdout;
+  const DecodeStatistics& statistics = video.statistics;
   std::fprintf(
-      stream, "%s: %lld frames of %lld x %lld in %.1f s\n",
+      stream, "%s: %lld frames of %lld x %lld in %.2f s, after %.2f s of preparation\n",
       piped ? "standard output" : video.output.c_str(), static_cast<long long>(video.shape.frames),
       static_cast<long long>(video.shape.width), static_cast<long long>(video.shape.height),
-      video.statistics.prepare_seconds + video.statistics.decode_seconds +
-          video.statistics.write_seconds);
+      statistics.decode_seconds + statistics.write_seconds, statistics.prepare_seconds);
   std::fflush(stream);  // before the next one's progress, or its error
 }
 
