@@ -77,6 +77,9 @@ struct DecodeOptions {
   // Latent frames a pass; 0 takes the fastest pass whose memory fits. Frames do not depend on it
   // beyond rounding.
   std::int64_t frames_per_pass = 0;
+  // Latent frames of the whole clip, where they are known: a short one takes less memory, and no
+  // pass is prepared that does not run. 0: not known. Vae::decode knows.
+  std::int64_t clip_frames = 0;
   // Bytes the session may take besides the weights; 0 takes what the device has free, within
   // reason.
   std::size_t memory_limit = 0;

@@ -1,6 +1,5 @@
 #include "pipeline/decode_job.h"
 
-#include <algorithm>
 #include <chrono>
 
 #include "core/check.h"
@@ -57,14 +56,18 @@ Work open_latents(const DecodeJob& job) {
   return work;
 }
 
+DecodePlan plan(const Vae& vae, const TensorView& clip, const DecodeOptions& options) {
+  DecodeOptions of_clip = options;
+  of_clip.clip_frames = clip.shape[1];
+  return vae.plan(clip.shape[2], clip.shape[3], of_clip);
+}
+
 // Where and how the job's clips are decoded.
 DecodeOptions placed(const DecodeJob& job, const Vae& vae, const Work& work) {
   DecodeOptions options = job.decode;
   if (!job.or_on_cpu || options.context.device.kind == DeviceKind::kCpu) return options;
   try {
-    for (const Task& task : work.tasks) {
-      static_cast<void>(vae.plan(task.clip.shape[2], task.clip.shape[3], options));
-    }
+    for (const Task& task : work.tasks) plan(vae, task.clip, options);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kOutOfMemory) throw;
     log(LogLevel::kWarning, "decoding on the CPU: ", error.what());
@@ -96,15 +99,12 @@ DecodeSummary run_decode(const DecodeJob& job, const ProgressCallback& progress,
   const Clock::time_point begin = Clock::now();
   Work work = open_latents(job);
   const Vae vae = Vae::open(job.vae, job.decode.context);
-  const DecodeOptions placed_options = placed(job, vae, work);
-  summary.device = placed_options.context.device;
+  const DecodeOptions options = placed(job, vae, work);
+  summary.device = options.context.device;
   summary.open_seconds = seconds_since(begin);
 
   for (auto& [clip, video, contact_sheet] : work.tasks) {
     video.shape = shape_of(clip, vae.config());
-    DecodeOptions options = placed_options;
-    // Longer passes than the clip would be planned for nothing.
-    options.frames_per_pass = std::min(options.frames_per_pass, clip.shape[1]);
     VideoOptions video_options = job.video;
     video_options.contact_sheet = contact_sheet;
     try {
@@ -128,8 +128,7 @@ std::vector<PlannedVideo> plan_decode(const DecodeJob& job) {
   const DecodeOptions options = placed(job, vae, work);
   std::vector<PlannedVideo> videos;
   for (const auto& [clip, video, contact_sheet] : work.tasks) {
-    videos.push_back({video.output, shape_of(clip, vae.config()),
-                      vae.plan(clip.shape[2], clip.shape[3], options)});
+    videos.push_back({video.output, shape_of(clip, vae.config()), plan(vae, clip, options)});
   }
   return videos;
 }

@@ -36,9 +36,9 @@ constexpr std::array<PassSize, 9> kOnGpu = {
     {{8, 8}, {4, 8}, {4, 4}, {2, 4}, {1, 4}, {4, 2}, {2, 2}, {1, 2}, {1, 1}}};
 constexpr std::array<std::int64_t, 5> kGroupFrames = {0, 8, 4, 2, 1};
 
-std::vector<PassSize> candidates(const Device& device, std::int64_t frames_per_pass) {
+std::vector<PassSize> candidates(const ClipShape& clip, std::int64_t frames_per_pass) {
   std::vector<PassSize> sizes;
-  const bool cpu = device.kind == DeviceKind::kCpu;
+  const bool cpu = clip.device.kind == DeviceKind::kCpu;
   if (frames_per_pass > 0) {
     for (const std::int64_t group : kGroupFrames) {
       if (cpu || group > 0) sizes.push_back({frames_per_pass, group});
@@ -47,6 +47,9 @@ std::vector<PassSize> candidates(const Device& device, std::int64_t frames_per_p
     sizes.assign(kOnCpu.begin(), kOnCpu.end());
   } else {
     sizes.assign(kOnGpu.begin(), kOnGpu.end());
+  }
+  if (clip.frames > 0) {
+    for (PassSize& size : sizes) size.latent_frames = std::min(size.latent_frames, clip.frames);
   }
   return sizes;
 }
@@ -115,11 +118,16 @@ ClipShape clip_shape(const VaeConfig& config, std::int64_t height, std::int64_t 
     fail(ErrorKind::kInvalidArgument, options.frames_per_pass,
          " latent frames a pass; expected at least 1, or 0 to let the program choose");
   }
+  if (options.clip_frames < 0) {
+    fail(ErrorKind::kInvalidArgument, "a clip of ", options.clip_frames,
+         " latent frames; expected at least 1, or 0 where it is not known");
+  }
   const Device& device = options.context.device;
   if (device.kind == DeviceKind::kCuda) device::require_gpu(device.index);
   return {.channels = config.latent_channels,
           .height = height,
           .width = width,
+          .frames = options.clip_frames,
           .patch = config.patch_size,
           .scale = options.scale,
           .device = device,
@@ -149,7 +157,7 @@ PassPlan choose_pass(const Decoder& decoder, const ClipShape& clip, std::int64_t
   const Room room = {.bytes = most, .weights_too = !limited};
   const std::size_t wanted = limited ? limit : std::min(most, cpu ? kUsualOnCpu : kUsualOnGpu);
   std::optional<PassPlan> smallest;
-  for (const PassSize& size : candidates(clip.device, frames_per_pass)) {
+  for (const PassSize& size : candidates(clip, frames_per_pass)) {
     const auto plan = measure(decoder, clip, size, room);
     if (plan && plan->bytes <= wanted) return *plan;
     if (plan && (!smallest || plan->bytes < smallest->bytes)) smallest = plan;
@@ -158,7 +166,7 @@ PassPlan choose_pass(const Decoder& decoder, const ClipShape& clip, std::int64_t
 
   const std::int64_t asked = std::max<std::int64_t>(1, frames_per_pass);
   std::string advice = "use smaller latents or a device with more memory";
-  for (const PassSize& size : candidates(clip.device, 0)) {
+  for (const PassSize& size : candidates(clip, 0)) {
     if (size.latent_frames < asked && measure(decoder, clip, size, room)) {
       advice = join(size.latent_frames, " a pass would fit");
       break;

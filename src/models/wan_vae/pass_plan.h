@@ -15,6 +15,7 @@ inline constexpr std::size_t kLibrariesOnGpu = std::size_t{600} << 20;
 // One clip's decode, as far as its memory depends on it.
 struct ClipShape {
   std::int64_t channels = 0, height = 0, width = 0;  // of latents
+  std::int64_t frames = 0;                           // of the whole clip; 0: not known
   std::int64_t patch = 1;
   LatentScale scale = LatentScale::kRaw;
   Device device{};

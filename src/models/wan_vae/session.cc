@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <set>
 
 #include "core/convert.h"
 #include "core/parallel.h"
@@ -24,8 +25,7 @@ Session::Session(std::shared_ptr<const Decoder> decoder, const VaeConfig& config
   }
   if (gpu) load_weights();
   plan_ = choose_pass(*decoder_, clip_, options_.frames_per_pass, options_.memory_limit);
-  plan_pass(plans_, plan_.size, plan_.size.latent_frames, true);
-  plan_pass(plans_, plan_.size, plan_.size.latent_frames, false);
+  plan_passes();
   state_.allocate(options_.context);
   slab_ = device::Memory(clip_.device, plan_.slab_bytes, options_.context.allocator,
                          options_.context.stream);
@@ -58,6 +58,27 @@ Pass Session::pass(ops::PlanCache& plans, bool planning) {
                   .cancel = &options_.cancel},
           .state = &state_,
           .dtype = clip_.dtype};
+}
+
+// History and output are as large as whole passes make them. Convolutions are made ready for the
+// passes that will run, as far as that is known: together, because some are chosen and compiled.
+void Session::plan_passes() {
+  ops::PlanCache unused;
+  ops::PlanCache& whole = clip_.frames > 0 ? unused : plans_;
+  plan_pass(whole, plan_.size, plan_.size.latent_frames, true);
+  plan_pass(whole, plan_.size, plan_.size.latent_frames, false);
+  std::set<std::pair<std::int64_t, bool>> planned;
+  for (std::int64_t begin = 0, count = 0; begin < clip_.frames; begin += count) {
+    count = next_pass(clip_.frames - begin);
+    const bool first = begin == 0;
+    if (planned.emplace(count, first).second) plan_pass(plans_, plan_.size, count, first);
+  }
+}
+
+std::int64_t Session::next_pass(std::int64_t frames_left) const {
+  std::int64_t count = plan_.size.latent_frames;
+  while (count > frames_left) count = shorter_pass(count);
+  return count;
 }
 
 void Session::plan_pass(ops::PlanCache& plans, const PassSize& size, std::int64_t frames,
@@ -110,9 +131,9 @@ void Session::push(const TensorView& latents, FrameSink& sink) {
   }
   output_.begin(sink);
   for (std::int64_t begin = 0, count = 0; begin < frames; begin += count) {
-    for (count = plan_.size.latent_frames; count > frames - begin;) count = shorter_pass(count);
+    count = next_pass(frames - begin);
     const bool first = pushed_ == 0;
-    // The memory of a shorter pass was counted, but its convolutions are new.
+    // The memory of a pass was counted, but its convolutions may be new.
     arena_.bind(nullptr, 0);
     plan_pass(plans_, plan_.size, count, first);
     prepare();

@@ -28,10 +28,13 @@ class Session {
 
  private:
   void load_weights();
+  void plan_passes();
   void plan_pass(ops::PlanCache& plans, const PassSize& size, std::int64_t frames, bool first);
   void prepare();
   void check(const TensorView& latents) const;
   [[nodiscard]] std::optional<std::int64_t> first_bad_frame(const TensorView& latents) const;
+  // Of the next pass, where so many latent frames are left.
+  [[nodiscard]] std::int64_t next_pass(std::int64_t frames_left) const;
   [[nodiscard]] Pass pass(ops::PlanCache& plans, bool planning);
 
   std::shared_ptr<const Decoder> decoder_;

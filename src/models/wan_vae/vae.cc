@@ -150,7 +150,9 @@ DecodeStatistics Vae::decode(const TensorView& latents, FrameSink& sink,
   }
   DecodeStatistics statistics;
   const Clock::time_point begin = Clock::now();
-  DecodeSession session = decode_session(latents.shape[2], latents.shape[3], options);
+  DecodeOptions clip_options = options;
+  clip_options.clip_frames = latents.shape[1];
+  DecodeSession session = decode_session(latents.shape[2], latents.shape[3], clip_options);
   statistics.prepare_seconds = seconds_since(begin);
   statistics.frames_per_pass = session.frames_per_pass();
   statistics.planned_bytes = session.planned_bytes();
