@@ -15,6 +15,7 @@
 namespace pantograph {
 namespace {
 
+using test::Clip;
 using test::CollectingSink;
 using test::expect_error;
 using test::golden;
@@ -68,35 +69,17 @@ std::size_t free_bytes() {
   return device::require_gpu(0).free_bytes;
 }
 
-struct Clip {
-  std::string checkpoint, folder, name;
-  double bf16_tolerance = 0.08;
-};
-void PrintTo(const Clip& clip, std::ostream* out) {
-  *out << clip.checkpoint << "/" << clip.name;
-}
-
 class GoldenClipOnGpu : public testing::TestWithParam<Clip> {};
 
 TEST_P(GoldenClipOnGpu, DecodesAsDiffusersDoes) {
-  const Clip& clip = GetParam();
-  const Vae vae = Vae::open(golden(clip.checkpoint));
-  const SafetensorsFile file =
-      SafetensorsFile::open(golden(clip.folder) / "clips" / (clip.name + ".safetensors"));
-  const TensorView latents = file.view("latents"), video = file.view("video");
-  const std::int64_t batch = latents.rank == 5 ? latents.shape[0] : 1;
-  for (std::int64_t b = 0; b < batch; ++b) {
-    const auto one = [&](TensorView view) {
-      if (view.rank == 4) return view;
-      const TensorView item = view.slice(0, b, 1);
-      return TensorView::dense(item.data, item.dtype, item.sizes().subspan(1));
-    };
+  const Vae vae = Vae::open(golden(GetParam().checkpoint));
+  for_each_video(GetParam(), [&](const TensorView& latents, const TensorView& video) {
     CollectingSink f32, bf16;
-    vae.decode(one(latents), f32, on_gpu(Precision::kF32));
-    EXPECT_LE(largest_difference(f32, one(video)), kTolerance);
-    vae.decode(one(latents), bf16, on_gpu(Precision::kBF16));
-    EXPECT_LE(largest_difference(bf16, one(video)), clip.bf16_tolerance);
-  }
+    vae.decode(latents, f32, on_gpu(Precision::kF32));
+    EXPECT_LE(largest_difference(f32, video), kTolerance);
+    vae.decode(latents, bf16, on_gpu(Precision::kBF16));
+    EXPECT_LE(largest_difference(bf16, video), GetParam().bf16_tolerance);
+  });
 }
 
 // 1.5 times the 0.1533 by which diffusers' own bf16 decode misses this clip: 3 channels average

@@ -8,39 +8,22 @@
 namespace pantograph {
 namespace {
 
+using test::Clip;
 using test::CollectingSink;
 using test::golden;
 using test::largest_difference;
 
 constexpr double kTolerance = 2e-4;
 
-struct Clip {
-  std::string checkpoint, folder, name;
-};
-
-void PrintTo(const Clip& clip, std::ostream* out) {
-  *out << clip.checkpoint << "/" << clip.name;
-}
-
 class GoldenClip : public testing::TestWithParam<Clip> {};
 
 TEST_P(GoldenClip, DecodesAsDiffusersDoes) {
-  const Clip& clip = GetParam();
-  const Vae vae = Vae::open(golden(clip.checkpoint));
-  const SafetensorsFile file =
-      SafetensorsFile::open(golden(clip.folder) / "clips" / (clip.name + ".safetensors"));
-  const TensorView latents = file.view("latents"), video = file.view("video");
-  const std::int64_t batch = latents.rank == 5 ? latents.shape[0] : 1;
-  for (std::int64_t b = 0; b < batch; ++b) {
-    const auto one = [&](TensorView view) {
-      if (view.rank == 4) return view;
-      const TensorView item = view.slice(0, b, 1);
-      return TensorView::dense(item.data, item.dtype, item.sizes().subspan(1));
-    };
+  const Vae vae = Vae::open(golden(GetParam().checkpoint));
+  for_each_video(GetParam(), [&](const TensorView& latents, const TensorView& video) {
     CollectingSink sink;
-    vae.decode(one(latents), sink);
-    EXPECT_LE(largest_difference(sink, one(video)), kTolerance);
-  }
+    vae.decode(latents, sink);
+    EXPECT_LE(largest_difference(sink, video), kTolerance);
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,29 @@ inline double largest_difference(const CollectingSink& sink, const TensorView& v
     }
   }
   return largest;
+}
+
+// A clip, of one or several videos, and the checkpoint that decodes it.
+struct Clip {
+  std::string checkpoint, folder, name;
+  double bf16_tolerance = 0.08;
+};
+inline void PrintTo(const Clip& clip, std::ostream* out) {
+  *out << clip.checkpoint << "/" << clip.name;
+}
+
+// Calls `check(latents, video)` for each video of a clip.
+template <typename Check>
+void for_each_video(const Clip& clip, const Check& check) {
+  const SafetensorsFile file =
+      SafetensorsFile::open(golden(clip.folder) / "clips" / (clip.name + ".safetensors"));
+  const TensorView latents = file.view("latents"), video = file.view("video");
+  const auto item = [](const TensorView& batch, std::int64_t index) {
+    const TensorView one = batch.slice(0, index, 1);
+    return TensorView::dense(one.data, one.dtype, one.sizes().subspan(1));
+  };
+  if (latents.rank == 4) return check(latents, video);
+  for (std::int64_t i = 0; i < latents.shape[0]; ++i) check(item(latents, i), item(video, i));
 }
 
 }  // namespace pantograph::test
