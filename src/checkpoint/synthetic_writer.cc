@@ -9,6 +9,7 @@
 #include "core/check.h"
 #include "core/convert.h"
 #include "core/half.h"
+#include "core/memory.h"
 #include "core/parallel.h"
 #include "core/random.h"
 #include "core/temporary_file.h"
@@ -52,12 +53,6 @@ std::string shard_name(const std::string& stem, std::size_t shard, std::size_t s
   return stem + ending;
 }
 
-std::string gib(std::uintmax_t bytes) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.1f GiB", static_cast<double>(bytes) * 0x1p-30);
-  return text;
-}
-
 }  // namespace
 
 double fan_in(const TensorSpec& spec) {
@@ -87,7 +82,7 @@ void prepare_folder(const std::filesystem::path& folder, std::int64_t bytes) {
   const std::uintmax_t available = std::filesystem::space(folder, error).available;
   if (!error && available < static_cast<std::uintmax_t>(bytes)) {
     fail(ErrorKind::kIo, folder.string(), ": the weights take ",
-         gib(static_cast<std::uintmax_t>(bytes)), ", but the disk has only ", gib(available),
+         format_bytes(static_cast<std::size_t>(bytes)), ", but the disk has only ", format_bytes(available),
          " free; name a folder on a larger one");
   }
 }

@@ -1,6 +1,8 @@
 // What a user is told when something is wrong: one line, an exit code, and no file.
 #include <cmath>
 #include <limits>
+#include <map>
+#include <string>
 
 #include "checkpoint/json.h"
 #include "media/media_test.h"
@@ -230,6 +232,21 @@ TEST_F(BadInputTest, AFullDiskLeavesNothing) {
     }
     expect_failure(result, kFailed, {(folder_ / name).string(), "File too large"});
     EXPECT_EQ(folder_.entries(), before);
+  }
+}
+
+TEST_F(BadInputTest, ADiskThatFillsUpInTheMiddleLeavesNothing) {
+  const auto clip = golden_clip("t5_1x1");  // 17 frames of 16 x 16: 52 kB of f32
+  const std::map<std::string, Arguments> outputs = {{"video.safetensors", {}},
+                                                    {"video.mkv", {"--codec", "ffv1"}}};
+  for (const auto& [name, more] : outputs) {
+    Result result;
+    {
+      const FileSizeLimit limit(8'000);
+      result = run(decode(clip, folder_ / name) + more);
+    }
+    expect_failure(result, kFailed, {(folder_ / name).string(), "File too large"});
+    EXPECT_EQ(folder_.entries(), 0);
   }
 }
 
