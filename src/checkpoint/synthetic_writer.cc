@@ -82,8 +82,8 @@ void prepare_folder(const std::filesystem::path& folder, std::int64_t bytes) {
   const std::uintmax_t available = std::filesystem::space(folder, error).available;
   if (!error && available < static_cast<std::uintmax_t>(bytes)) {
     fail(ErrorKind::kIo, folder.string(), ": the weights take ",
-         format_bytes(static_cast<std::size_t>(bytes)), ", but the disk has only ", format_bytes(available),
-         " free; name a folder on a larger one");
+         format_bytes(static_cast<std::size_t>(bytes)), ", but the disk has only ",
+         format_bytes(available), " free; name a folder on a larger one");
   }
 }
 
