@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -10,14 +9,13 @@
 #include "core/check.h"
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "core/stopwatch.h"
 #include "models/wan_vae/session.h"
 #include "models/wan_vae/synthetic.h"
 #include "ops/backends.h"
 
 namespace pantograph::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // A whole video in memory that is the caller's.
 class HostVideo final : public FrameSink {
@@ -80,7 +78,7 @@ class CpuBench {
     session.push(latents, video);
     frames_per_pass_ = session.frames_per_pass();
     planned_ = session.planned_bytes();
-    return std::chrono::duration<double>(Clock::now() - begin).count();
+    return seconds_since(begin);
   }
 
   Json::Object measure(const Workload& workload) {

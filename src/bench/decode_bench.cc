@@ -3,7 +3,6 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -13,6 +12,7 @@
 #include "bench/kernel_table.h"
 #include "bench/matrix_rate.h"
 #include "bench/workload.h"
+#include "core/stopwatch.h"
 #include "device/check.h"
 #include "device/library.h"
 #include "kernels/wan_vae/compare.h"
@@ -24,12 +24,7 @@
 namespace pantograph::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using wan_vae::Session;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 double gib(std::size_t bytes) {
   return static_cast<double>(bytes) * 0x1p-30;

@@ -1,7 +1,6 @@
 #include "bench/generate_bench.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -9,14 +8,13 @@
 
 #include "core/check.h"
 #include "core/parallel.h"
+#include "core/stopwatch.h"
 #include "core/temporary_file.h"
 #include "models/pan2/synthetic.h"
 #include "pipeline/stages.h"
 
 namespace pantograph::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr const char* kPrompt =
     "A red fox crosses a frozen river at dawn. Low mist drifts over the ice, birches stand along "
@@ -28,10 +26,6 @@ constexpr const char* kPrompt =
 constexpr const char* kNegativePrompt =
     "Blurred, overexposed, static, low quality, with subtitles, watermarks, a cluttered background "
     "and many people walking backwards.";
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // Takes frames as a player would, and looks at every value.
 class CheckingSink final : public FrameSink {

@@ -1,20 +1,13 @@
 #include "pipeline/decode_job.h"
 
-#include <chrono>
-
 #include "core/check.h"
 #include "core/log.h"
+#include "core/stopwatch.h"
 #include "pipeline/clip_files.h"
 #include "pipeline/latents_file.h"
 
 namespace pantograph {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // One clip and where its video goes.
 struct Task {

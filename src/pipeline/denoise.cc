@@ -1,22 +1,16 @@
 #include "pipeline/denoise.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <vector>
 
 #include "core/check.h"
 #include "core/parallel.h"
 #include "core/random.h"
+#include "core/stopwatch.h"
 
 namespace pantograph {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 void stop_if(const CancelToken& cancel) {
   if (cancel.cancelled()) fail(ErrorKind::kCancelled, "the sampling was cancelled");

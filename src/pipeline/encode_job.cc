@@ -1,12 +1,12 @@
 #include "pipeline/encode_job.h"
 
-#include <chrono>
 #include <optional>
 #include <vector>
 
 #include "checkpoint/safetensors.h"
 #include "core/check.h"
 #include "core/convert.h"
+#include "core/stopwatch.h"
 #include "media/picture.h"
 
 namespace pantograph {
@@ -65,7 +65,6 @@ void check_output(const EncodeJob& job) {
 }  // namespace
 
 EncodeSummary run_encode(const EncodeJob& job, const ProgressCallback& progress) {
-  using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
   check_output(job);
   PictureReader reader = PictureReader::open(job.input);
@@ -73,7 +72,6 @@ EncodeSummary run_encode(const EncodeJob& job, const ProgressCallback& progress)
   LatentCollector latents;
   std::optional<EncodeSession> session;
   EncodeSummary summary;
-  const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
   for (Picture picture; reader.next(picture);) {
     if (!session) session = vae.encode_session(picture.height, picture.width, job.encode);
     std::vector<float> pixels = to_float(picture);
@@ -83,14 +81,14 @@ EncodeSummary run_encode(const EncodeJob& job, const ProgressCallback& progress)
     summary.height = picture.height;
     summary.width = picture.width;
     ++summary.frames;
-    if (progress) progress({.frames_done = summary.frames, .seconds = elapsed()});
+    if (progress) progress({.frames_done = summary.frames, .seconds = seconds_since(begin)});
   }
   session->finish();
   latents.write(job.output, job.dtype);
   summary.latent_frames = latents.frames;
   summary.latent_height = latents.height;
   summary.latent_width = latents.width;
-  summary.seconds = elapsed();
+  summary.seconds = seconds_since(begin);
   return summary;
 }
 

@@ -1,20 +1,14 @@
 #include "pipeline/generate_job.h"
 
-#include <chrono>
 #include <utility>
 
 #include "core/check.h"
+#include "core/stopwatch.h"
 #include "pipeline/clip_files.h"
 #include "pipeline/prompts_file.h"
 
 namespace pantograph {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // The beginning of a message about a request that stands in a file.
 std::string behind(const std::string& place) {

@@ -22,12 +22,10 @@ inline constexpr Preset kPan2T2v{.name = "pan2_t2v",
                                  .frames_per_second = 24,
                                  .steps = 50,
                                  .guidance = 2.5};
-inline constexpr Preset kPan2I2v{.name = "pan2_i2v",
-                                 .frames = 313,
-                                 .height = 704,
-                                 .width = 1248,
-                                 .frames_per_second = 24,
-                                 .steps = 50,
-                                 .guidance = 2.5};
+inline constexpr Preset kPan2I2v = [] {
+  Preset preset = kPan2T2v;
+  preset.name = "pan2_i2v";
+  return preset;
+}();
 
 }  // namespace pantograph

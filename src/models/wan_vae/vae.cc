@@ -1,10 +1,10 @@
 #include "pantograph/vae.h"
 
-#include <chrono>
 #include <mutex>
 
 #include "core/check.h"
 #include "core/parallel.h"
+#include "core/stopwatch.h"
 #include "models/wan_vae/checkpoint.h"
 #include "models/wan_vae/config.h"
 #include "models/wan_vae/encode_session.h"
@@ -31,12 +31,6 @@ struct DecodeSession::Impl {
 };
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // Counts and times frames on their way to another sink.
 class CountingSink final : public FrameSink {
