@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "checkpoint/byte_reader.h"
-#include "checkpoint/crc32.h"
 #include "checkpoint/json.h"
 #include "core/check.h"
+#include "core/crc32.h"
 
 namespace pantograph {
 namespace {

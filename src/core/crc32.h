@@ -1,4 +1,4 @@
-// The checksum of a zip's entries: CRC-32 of IEEE 802.3, reflected, as in APPNOTE.TXT 4.4.7.
+// CRC-32 of IEEE 802.3, reflected: the checksum of a zip's entries too (APPNOTE.TXT 4.4.7).
 #pragma once
 
 #include <cstddef>
