@@ -3,13 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-
 #include "geometry/upsample.h"
 #include "op_test.h"
-#include "ops/cudnn/engine_cache.h"
-#include "support/temp_dir.h"
 
 namespace pantograph::ops {
 namespace {
@@ -76,16 +71,6 @@ TEST(DuplicateUpsample, TakesTheChannelsOfTheReleasedDecoder) {
       }
     }
   }
-}
-
-TEST(EngineCache, RemembersAndIgnoresWhatIsNoCache) {
-  const test::TempDir folder;
-  const std::filesystem::path file = folder / "cache/engines.txt";
-  cudnn::EngineCache(file).store("a problem", "an engine");
-  EXPECT_EQ(cudnn::EngineCache(file).find("a problem"), "an engine");
-  EXPECT_EQ(cudnn::EngineCache(file).find("another"), std::nullopt);
-  std::ofstream(file) << "rubbish\n\x01\t";
-  EXPECT_EQ(cudnn::EngineCache(file).find("a problem"), std::nullopt);
 }
 
 }  // namespace

@@ -38,13 +38,12 @@ class CudnnPlan final : public Conv3dPlan {
   void run(const FramesView& x, const FramesView& y, std::byte* workspace,
            void* stream) const override {
     std::byte* target = narrowed_ ? workspace + cudnn::kWorkspaceLimit : y.data;
-    engine_->convolution.run(engine_->index,
-                             {.x = x.data,
-                              .weights = packed_->weights.data(),
-                              .bias = packed_->bias.data(),
-                              .y = target,
-                              .workspace = workspace},
-                             stream);
+    engine_->plan.run({.x = x.data,
+                       .weights = packed_->weights.data(),
+                       .bias = packed_->bias.data(),
+                       .y = target,
+                       .workspace = workspace},
+                      stream);
     if (engine_->fused) return;
     device::check(
         kernels::bias_residual({.dtype = problem_.dtype,

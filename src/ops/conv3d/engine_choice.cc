@@ -15,13 +15,21 @@
 #include "kernels/wan_vae/launch.h"
 #include "ops/conv3d/cuda_direct.h"
 #include "ops/cudnn/engine_cache.h"
+#include "ops/cudnn/engine_store.h"
 
 namespace pantograph::ops::cudnn {
 
 struct EngineTable {
-  explicit EngineTable(std::filesystem::path file) : remembered(std::move(file)) {}
+  EngineTable(const device::Gpu& gpu, const std::filesystem::path& cache);
+  // What a compiled engine depends on: cuDNN loads it on an identical GPU only.
+  [[nodiscard]] std::string compiled_key(const std::string& problem,
+                                         const std::string& choice) const {
+    return join(platform, ": ", problem, ": ", choice);
+  }
+  std::string platform;  // "NVIDIA H200 with 132 multiprocessors, cuDNN 9.19.0"
   std::mutex mutex;
   EngineCache remembered;
+  EngineStore compiled;
   std::map<std::string, std::shared_ptr<const Engine>> ready;
   // Choices of this process by family, each with its number of frames.
   std::map<std::string, std::map<std::int64_t, std::string>> chosen;
@@ -50,6 +58,12 @@ std::string text(const Conv3dProblem& p, bool bare) {
   return join(family(p, bare), " frames ", p.frames);
 }
 
+// "conv3d-NVIDIA-H200-cudnn-9.19.0.txt"
+std::string file_name(std::string gpu) {
+  std::replace_if(gpu.begin(), gpu.end(), [](char c) { return c == ' ' || c == '/'; }, '-');
+  return join("conv3d-", gpu, "-cudnn-", version(), ".txt");
+}
+
 EngineTable& current_table() {
   static std::mutex mutex;
   static auto& tables = *new std::map<int, EngineTable>;  // lives as long as cuDNN's handles do
@@ -58,14 +72,7 @@ EngineTable& current_table() {
   const std::lock_guard lock(mutex);
   const auto known = tables.find(index);
   if (known != tables.end()) return known->second;
-  std::string gpu = device::require_gpu(index).name;
-  std::replace_if(gpu.begin(), gpu.end(), [](char c) { return c == ' ' || c == '/'; }, '-');
-  const std::filesystem::path folder = cache_folder();
-  return tables
-      .try_emplace(index, folder.empty()
-                              ? folder
-                              : folder / join("conv3d-", gpu, "-cudnn-", version(), ".txt"))
-      .first->second;
+  return tables.try_emplace(index, device::require_gpu(index), cache_folder()).first->second;
 }
 
 // Frames and weights of one problem in scratch memory, to run engines on.
@@ -92,13 +99,13 @@ class Trial {
   }
 
   // With the kernel that adds the bias after an engine that does not.
-  double milliseconds(const Convolution& convolution, int engine, bool fused) const {
+  double milliseconds(const Engine& engine) const {
     const device::Event begin(device::create_event(true)), end(device::create_event(true));
     double best = std::numeric_limits<double>::infinity();
     for (int run = 0; run <= kTimedRuns; ++run) {  // the first warms up
       device::record(begin.get(), stream_);
-      convolution.run(engine, pointers_, stream_);
-      if (!fused) {
+      engine.plan.run(pointers_, stream_);
+      if (!engine.fused) {
         device::check(kernels::bias_residual({.dtype = problem_.dtype,
                                               .rows = positions_,
                                               .channels = problem_.out_channels,
@@ -116,7 +123,7 @@ class Trial {
   }
 
   // Relative error against the direct kernel; NaN and what was not written count as infinite.
-  double error(const Convolution& convolution, int engine, bool fused) const {
+  double error(const Engine& engine) const {
     const std::int64_t elements = positions_ * problem_.out_channels;
     if (problem_.accumulate) {
       device::check(kernels::fill_random(problem_.dtype, pointers_.y, elements, 2, stream_));
@@ -134,14 +141,15 @@ class Trial {
     for (std::size_t i = 0; i < windows.size(); ++i) {
       device::copy(expected.data() + i * bytes, result(windows[i]), bytes, stream_);
     }
-    convolution.run(engine, pointers_, stream_);
+    engine.plan.run(pointers_, stream_);
     for (std::size_t i = 0; i < windows.size(); ++i) {
       kernels::Conv3dDirect direct = describe_direct(problem_);
       direct.first_position = windows[i];
       direct.positions = count;
       direct.x = pointers_.x;
       direct.weights = pointers_.weights;
-      direct.bias = reinterpret_cast<const float*>(fused ? weights_.bias.data() : zero_bias.data());
+      direct.bias =
+          reinterpret_cast<const float*>(engine.fused ? weights_.bias.data() : zero_bias.data());
       // The kernel counts positions from the front of y, of which only the window is there.
       direct.y = expected.data() + i * bytes - window_bytes(windows[i]);
       device::check(kernels::conv3d_direct(direct, stream_));
@@ -169,30 +177,47 @@ class Trial {
   const CudaWeights& weights_;
   cudaStream_t stream_;
   std::int64_t x_elements_ = 0, positions_ = 0;
-  Convolution::Pointers pointers_;
+  Plan::Pointers pointers_;
 };
 
 bool right(const Trial& trial, const Conv3dProblem& problem, bool bare, const Engine& engine) {
-  const double error = trial.error(engine.convolution, engine.index, engine.fused);
+  const double error = trial.error(engine);
   if (error <= kMostRelativeError) return true;
   log(LogLevel::kWarning, "cuDNN ", version(), " computes ", text(problem, bare), " wrongly by ",
-      engine.convolution.engine_name(engine.index), " (relative error ", error,
-      "): the engine is not used");
+      engine.plan.engine_name(), engine.loaded ? " as it was kept on disk" : "",
+      " (relative error ", error, "): the engine is not used");
   return false;
 }
 
-// The engine of that name, ready to run; null where cuDNN does not propose it for this problem.
-std::shared_ptr<Engine> build_named(const Conv3dProblem& problem, const std::string& choice) {
-  const bool fused = choice.starts_with("fused ");
-  auto engine = std::make_shared<Engine>(problem, fused);
-  for (; engine->index < engine->convolution.engines(); ++engine->index) {
-    if (engine->choice() != choice) continue;
-    return engine->convolution.build(engine->index, kWorkspaceLimit) ? engine : nullptr;
+constexpr std::string_view kFused = "fused ", kBare = "bare ";
+
+// The engine of that name, compiled; none where cuDNN does not propose it for this problem.
+Engines build_named(const Conv3dProblem& problem, const std::string& choice) {
+  const bool fused = choice.starts_with(kFused);
+  Convolution convolution(problem, fused);
+  for (int i = 0; i < convolution.engines(); ++i) {
+    if (choice != join(fused ? kFused : kBare, convolution.engine_name(i))) continue;
+    if (auto plan = convolution.build(i, kWorkspaceLimit)) {
+      return {std::make_shared<Engine>(Engine{*plan, fused})};
+    }
+    break;
   }
-  return nullptr;
+  return {};
 }
 
-// Those that are worth timing, each alone in its graph: what the others loaded goes with them.
+// The same as a process compiled it before, where the disk has it.
+Engines load_named(const EngineTable& table, const std::string& key, const Conv3dProblem& problem,
+                   const std::string& choice) {
+  const bool fused = choice.starts_with(kFused);
+  const auto saved = table.compiled.load(table.compiled_key(key, choice));
+  if (!saved) return {};
+  auto plan = Plan::load(problem, fused, choice.substr((fused ? kFused : kBare).size()), *saved,
+                         kWorkspaceLimit);
+  if (!plan) return {};
+  return {std::make_shared<Engine>(Engine{*plan, fused, true})};
+}
+
+// Those that are worth timing.
 Engines build_all(const Conv3dProblem& problem, bool bare) {
   const double flops =
       2.0 * static_cast<double>(problem.frames * problem.height * problem.width) *
@@ -203,15 +228,13 @@ Engines build_all(const Conv3dProblem& problem, bool bare) {
   for (const bool fused : {true, false}) {
     // A residual is added by an engine, and what is left to the caller by none.
     if (fused ? bare : problem.accumulate) continue;
-    auto engine = std::make_shared<Engine>(problem, fused);
-    const int proposed = engine->convolution.engines();
+    Convolution convolution(problem, fused);
     int built = 0;
-    for (int i = 0; i < proposed && built < most; ++i) {
-      engine->index = i;
-      if (!engine->convolution.build(i, kWorkspaceLimit)) continue;
-      engines.push_back(std::move(engine));
-      engine = std::make_shared<Engine>(problem, fused);
-      ++built;
+    for (int i = 0; i < convolution.engines() && built < most; ++i) {
+      if (auto plan = convolution.build(i, kWorkspaceLimit)) {
+        engines.push_back(std::make_shared<Engine>(Engine{*plan, fused}));
+        ++built;
+      }
     }
   }
   return engines;
@@ -223,8 +246,7 @@ Engines sorted_by_time(const Engines& engines, const Conv3dProblem& problem, boo
   std::vector<std::pair<double, std::shared_ptr<Engine>>> timed;
   for (const auto& engine : engines) {
     try {
-      timed.emplace_back(trial.milliseconds(engine->convolution, engine->index, engine->fused),
-                         engine);
+      timed.emplace_back(trial.milliseconds(*engine), engine);
       log(LogLevel::kDebug, "cuDNN: ", text(problem, bare), ": ", timed.back().first, " ms by ",
           engine->choice());
     } catch (const Error& error) {
@@ -255,8 +277,14 @@ std::string sibling(const EngineTable& table, const Conv3dProblem& problem, bool
 
 }  // namespace
 
+EngineTable::EngineTable(const device::Gpu& gpu, const std::filesystem::path& cache)
+    : platform(
+          join(gpu.name, " with ", gpu.multiprocessors, " multiprocessors, cuDNN ", version())),
+      remembered(cache.empty() ? cache : cache / file_name(gpu.name)),
+      compiled(cache.empty() ? cache : cache / "engines") {}
+
 std::string Engine::choice() const {
-  return (fused ? "fused " : "bare ") + convolution.engine_name(index);
+  return join(fused ? kFused : kBare, plan.engine_name());
 }
 
 EngineChoice::EngineChoice(const Conv3dProblem& problem, bool bare)
@@ -296,8 +324,8 @@ bool EngineChoice::begin() {
   built_ = std::async(std::launch::async, [this, device] {
     device::check(cudaSetDevice(device));
     if (known_.empty()) return build_all(problem_, bare_);
-    const auto engine = build_named(problem_, known_);
-    return engine ? Engines{engine} : Engines{};
+    Engines engines = load_named(*table_, key_, problem_, known_);
+    return engines.empty() ? build_named(problem_, known_) : engines;
   });
   return true;
 }
@@ -316,10 +344,15 @@ std::shared_ptr<const Engine> EngineChoice::finish(const CudaWeights& weights,
   if (ready) return ready;
 
   const auto adopt = [&](const std::shared_ptr<Engine>& engine) {
+    const std::string saved = engine->loaded ? "" : engine->plan.save();
+    if (!saved.empty()) table.compiled.save(table.compiled_key(key_, engine->choice()), saved);
     table.chosen[family(problem_, bare_)].emplace(problem_.frames, engine->choice());
     return ready = engine;
   };
-  if (!engines.empty() && engines.front()->choice() == table.remembered.find(key_)) {
+  // A remembered engine was compared when it was chosen. What cuDNN compiles again is the same, but
+  // what came from disk is only as good as the disk and whoever writes to it.
+  if (!engines.empty() && !engines.front()->loaded &&
+      engines.front()->choice() == table.remembered.find(key_)) {
     return adopt(engines.front());
   }
   const Trial trial(problem_, weights, scratch);
@@ -329,6 +362,14 @@ std::shared_ptr<const Engine> EngineChoice::finish(const CudaWeights& weights,
     adopt(engine);
     return true;
   };
+  if (!engines.empty() && engines.front()->loaded) {
+    try {
+      if (accept(engines.front())) return ready;
+    } catch (const Error& error) {
+      log(LogLevel::kDebug, "cuDNN: ", key_, " fails by ", known_, " from disk: ", error.what());
+    }
+    engines = build_named(problem_, known_);
+  }
   if (!known_.empty()) {
     if (!engines.empty() && accept(engines.front())) return ready;
     engines.clear();

@@ -15,12 +15,10 @@ namespace pantograph::ops::cudnn {
 inline constexpr std::size_t kWorkspaceLimit = std::size_t{64} << 20;
 
 struct Engine {
-  Engine(const Conv3dProblem& problem, bool is_fused)
-      : convolution(problem, is_fused), fused(is_fused) {}
   [[nodiscard]] std::string choice() const;  // its name, for this version of cuDNN
-  Convolution convolution;
-  int index = 0;
-  bool fused;  // y holds bias and residual already
+  Plan plan;
+  bool fused;           // y holds bias and residual already
+  bool loaded = false;  // from disk
 };
 
 struct EngineTable;  // what the process knows of one GPU
@@ -28,8 +26,8 @@ using Engines = std::vector<std::shared_ptr<Engine>>;
 
 // The choice for one problem on the current device, shared by all sessions. The first time, engines
 // are timed and compared with the direct kernel on parts of y; what is chosen is then remembered on
-// disk. A choice made for about as many frames is tried first, so that passes of different length
-// take the same arithmetic. Used by one thread.
+// disk, and the engine kept there as it was compiled. A choice made for about as many frames is
+// tried first, so that passes of different length take the same arithmetic. Used by one thread.
 class EngineChoice {
  public:
   // `bare`: bias and residual are left to the caller.
@@ -38,8 +36,9 @@ class EngineChoice {
   EngineChoice& operator=(const EngineChoice&) = delete;
   ~EngineChoice();
 
-  // Builds engines in another thread: cuDNN compiles most of them, half a second each. False, and
-  // nothing built, where a choice for about as many frames has begun, which will tell the engine.
+  // Loads or builds engines in another thread: cuDNN compiles most of them, half a second each.
+  // False, and nothing built, where a choice for about as many frames has begun, which will tell
+  // the engine.
   bool begin();
   void wait() const;  // until they are built
   // Times them in `scratch`. Throws Error(kUnsupported) where no engine is right.

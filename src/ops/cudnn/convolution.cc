@@ -5,13 +5,13 @@
 #include <array>
 #include <map>
 #include <mutex>
-#include <unordered_map>
 
 #include "core/log.h"
 #include "device/check.h"
 #include "device/library.h"
 
 #define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING  // nothing links cuDNN
+// Its JSON would be a second copy of nlohmann's in the program, with other serializers.
 #define CUDNN_FRONTEND_SKIP_JSON_LIB
 #include <cudnn_frontend.h>
 
@@ -25,7 +25,15 @@ namespace {
 namespace fe = cudnn_frontend;
 using device::GpuLibrary;
 
-enum TensorId : std::int64_t { kX = 1, kWeights, kBias, kResidual, kY };
+// In the order in which Plan::run passes them.
+enum TensorId : std::int64_t { kX = 1, kWeights, kY, kBias, kResidual };
+
+std::vector<std::int64_t> tensor_ids(const Conv3dProblem& problem, bool fused) {
+  std::vector<std::int64_t> ids = {kX, kWeights, kY};
+  if (fused) ids.push_back(kBias);
+  if (fused && problem.accumulate) ids.push_back(kResidual);
+  return ids;
+}
 
 void open_library() {
   static std::once_flag once;
@@ -124,15 +132,78 @@ std::string version() {
   return join(version / 10000, ".", version / 100 % 100, ".", version % 100);
 }
 
-struct Convolution::Graph {
+// cuDNN's execution plan, which holds all that it needs of the graph.
+struct Plan::Native {
   SharedHandle& handle;
-  fe::graph::Graph graph;
-  bool residual = false, bias = false;
+  std::shared_ptr<fe::ExecutionPlan> plan;
+  std::string engine_name;
+  std::vector<std::int64_t> tensor_ids;
+};
+
+std::optional<Plan> Plan::load(const Conv3dProblem& problem, bool fused, std::string engine_name,
+                               const std::string& saved, std::size_t workspace_limit) {
+  SharedHandle& handle = next_handle();
+  std::shared_ptr<fe::ExecutionPlan> plan;
+  const std::lock_guard lock(handle.mutex);
+  fe::error_t status = fe::detail::create_cudnn_execution_plan(plan, saved, handle.native);
+  if (status.is_bad()) {
+    log(LogLevel::kDebug, "cuDNN does not take ", engine_name,
+        " as it was kept: ", status.get_message());
+    return std::nullopt;
+  }
+  if (static_cast<std::size_t>(plan->getWorkspaceSize()) > workspace_limit) return std::nullopt;
+  return Plan(std::make_shared<Native>(handle, std::move(plan), std::move(engine_name),
+                                       tensor_ids(problem, fused)));
+}
+
+std::string Plan::save() const {
+  try {
+    return native_->plan->getJsonRepresentation();
+  } catch (const fe::cudnnException& error) {
+    log(LogLevel::kDebug, "cuDNN: ", engine_name(), " cannot be kept: ", error.what());
+    return {};
+  }
+}
+
+const std::string& Plan::engine_name() const {
+  return native_->engine_name;
+}
+
+void Plan::run(const Pointers& pointers, void* stream) const {
+  // cuDNN takes mutable pointers to what it only reads.
+  const auto mutable_pointer = [](const void* pointer) { return const_cast<void*>(pointer); };
+  const std::array<void*, kResidual> tensors = {mutable_pointer(pointers.x),
+                                                mutable_pointer(pointers.weights), pointers.y,
+                                                mutable_pointer(pointers.bias), pointers.y};
+  SharedHandle& handle = native_->handle;
+  const std::lock_guard lock(handle.mutex);
+  const cudnnStatus_t bound =
+      fe::detail::set_stream(handle.native, static_cast<cudaStream_t>(stream));
+  if (bound != CUDNN_STATUS_SUCCESS) {
+    fail(ErrorKind::kInternal, "cuDNN: ", fe::detail::get_error_string(bound));
+  }
+  fe::error_t status = fe::detail::execute(handle.native, native_->plan.get(), tensors.data(),
+                                           native_->tensor_ids, pointers.workspace);
+  if (status.is_bad()) {
+    fail(ErrorKind::kInternal, "cuDNN ", version(), ", ", engine_name(), ": ",
+         status.get_message());
+  }
+}
+
+// The frontend gives its plans to derived classes only.
+struct Convolution::Graph : fe::graph::Graph {
+  Graph(SharedHandle& shared, std::vector<std::int64_t> ids)
+      : handle(shared), tensor_ids(std::move(ids)) {}
+  std::shared_ptr<fe::ExecutionPlan> take_plan(int engine) {
+    return std::move(plans.execution_plans[static_cast<std::size_t>(engine)]);
+  }
+  SharedHandle& handle;
+  std::vector<std::int64_t> tensor_ids;
 };
 
 Convolution::Convolution(const Conv3dProblem& problem, bool fused)
-    : graph_(std::make_unique<Graph>(next_handle())) {
-  fe::graph::Graph& graph = graph_->graph;
+    : graph_(std::make_unique<Graph>(next_handle(), tensor_ids(problem, fused))) {
+  fe::graph::Graph& graph = *graph_;
   graph.set_io_data_type(fe::DataType_t::BFLOAT16)
       .set_intermediate_data_type(fe::DataType_t::FLOAT)
       .set_compute_data_type(fe::DataType_t::FLOAT);
@@ -150,10 +221,8 @@ Convolution::Convolution(const Conv3dProblem& problem, bool fused)
     std::vector<std::int64_t> bias(shape.y.size(), 1);
     bias[1] = problem.out_channels;
     y = graph.pointwise(y, tensor(graph, kBias, bias, fe::DataType_t::FLOAT), add);
-    graph_->bias = true;
     if (problem.accumulate) {
       y = graph.pointwise(y, tensor(graph, kResidual, shape.y, fe::DataType_t::BFLOAT16), add);
-      graph_->residual = true;
     }
   }
   y->set_output(true)
@@ -174,46 +243,26 @@ Convolution::Convolution(const Conv3dProblem& problem, bool fused)
 Convolution::~Convolution() = default;
 
 int Convolution::engines() const {
-  return static_cast<int>(graph_->graph.get_execution_plan_count());
+  return static_cast<int>(graph_->get_execution_plan_count());
 }
 
 std::string Convolution::engine_name(int engine) const {
   std::string name;
-  const fe::error_t status = graph_->graph.get_plan_name_at_index(engine, name);
+  const fe::error_t status = graph_->get_plan_name_at_index(engine, name);
   return status.is_good() ? name : "";
 }
 
-bool Convolution::build(int engine, std::size_t workspace_limit) {
+std::optional<Plan> Convolution::build(int engine, std::size_t workspace_limit) {
   const std::lock_guard lock(graph_->handle.mutex);
-  fe::error_t status = graph_->graph.build_plan_at_index(graph_->handle.native, engine);
+  fe::error_t status = graph_->build_plan_at_index(engine);
   if (status.is_bad()) {
     log(LogLevel::kDebug, "cuDNN: ", engine_name(engine), ": ", status.get_message());
-    return false;
+    return std::nullopt;
   }
-  const std::int64_t needed = graph_->graph.get_workspace_size_plan_at_index(engine);
-  return needed >= 0 && static_cast<std::size_t>(needed) <= workspace_limit;
-}
-
-void Convolution::run(int engine, const Pointers& pointers, void* stream) const {
-  // cuDNN takes mutable pointers to what it only reads.
-  const auto mutable_pointer = [](const void* pointer) { return const_cast<void*>(pointer); };
-  std::unordered_map<std::int64_t, void*> tensors = {{kX, mutable_pointer(pointers.x)},
-                                                     {kWeights, mutable_pointer(pointers.weights)},
-                                                     {kY, pointers.y}};
-  if (graph_->bias) tensors[kBias] = mutable_pointer(pointers.bias);
-  if (graph_->residual) tensors[kResidual] = pointers.y;
-  const std::lock_guard lock(graph_->handle.mutex);
-  const cudnnStatus_t bound =
-      fe::detail::set_stream(graph_->handle.native, static_cast<cudaStream_t>(stream));
-  if (bound != CUDNN_STATUS_SUCCESS) {
-    fail(ErrorKind::kInternal, "cuDNN: ", fe::detail::get_error_string(bound));
-  }
-  fe::error_t status = graph_->graph.execute_plan_at_index(graph_->handle.native, tensors,
-                                                           pointers.workspace, engine);
-  if (status.is_bad()) {
-    fail(ErrorKind::kInternal, "cuDNN ", version(), ", ", engine_name(engine), ": ",
-         status.get_message());
-  }
+  std::shared_ptr<fe::ExecutionPlan> plan = graph_->take_plan(engine);
+  if (static_cast<std::size_t>(plan->getWorkspaceSize()) > workspace_limit) return std::nullopt;
+  return Plan(std::make_shared<Plan::Native>(graph_->handle, std::move(plan), engine_name(engine),
+                                             graph_->tensor_ids));
 }
 
 }  // namespace pantograph::ops::cudnn

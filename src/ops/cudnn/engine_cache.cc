@@ -28,6 +28,8 @@ std::optional<std::string> EngineCache::find(const std::string& problem) const {
 
 void EngineCache::store(const std::string& problem, const std::string& engine) {
   const std::lock_guard lock(mutex_);
+  const auto known = engines_.find(problem);
+  if (known != engines_.end() && known->second == engine) return;
   read();  // what other processes have found meanwhile
   engines_[problem] = engine;
   write();
