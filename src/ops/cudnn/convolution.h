@@ -27,7 +27,7 @@ class Plan {
   // version of cuDNN, without compiling it. Nothing where cuDNN does not take it.
   static std::optional<Plan> load(const Conv3dProblem& problem, bool fused, std::string engine_name,
                                   const std::string& saved, std::size_t workspace_limit);
-  // Empty where cuDNN has no such form of the engine: then it was not compiled but came with cuDNN.
+  // With the code that cuDNN compiled, if it did. Empty where cuDNN cannot save the engine.
   [[nodiscard]] std::string save() const;
 
   [[nodiscard]] const std::string& engine_name() const;

@@ -14,8 +14,8 @@ namespace pantograph::ops::cudnn {
 // trusted not to forge. For several threads and processes at a time.
 class EngineStore {
  public:
-  // Some hundred engines; beyond it those that were used longest ago go.
-  static constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20;
+  // Hundreds of engines of 2 to 200 kB; beyond it those that were used longest ago go.
+  static constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20;
 
   // Keeps nothing where `folder` is empty.
   explicit EngineStore(std::filesystem::path folder, std::uintmax_t most_bytes = kMostBytes);
