@@ -1,4 +1,5 @@
-// The command line: what can be said, and what a person is told when it goes wrong.
+// The command line: what can be said, and what a person is told when it goes wrong. Two verbs with
+// verbs of their own are in headers, so that CLI11 is compiled once.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
@@ -6,12 +7,13 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "bench_verb.h"
 #include "checkpoint/json.h"
 #include "commands.h"
 #include "core/check.h"
 #include "interrupt.h"
+#include "make_verb.h"
 #include "options.h"
 #include "pantograph/error.h"
 #include "pantograph/version.h"
@@ -43,8 +45,8 @@ class CommandLine {
     add_generate();
     add_inspect();
     add_convert();
-    add_make();
-    add_bench();
+    make_.add(app_, action_);
+    bench_.add(app_, action_);
     add_info();
   }
 
@@ -292,121 +294,6 @@ class CommandLine {
     });
   }
 
-  void add_make_checkpoint(CLI::App* verb, const std::string& name, const std::string& model,
-                           MakeCheckpointCommand& command,
-                           void (*make)(const MakeCheckpointCommand&)) {
-    CLI::App* made = verb->add_subcommand(name, model + " checkpoint with seeded random weights");
-    made->add_option("folder", command.folder, "The folder to write, empty or not there")
-        ->required();
-    made->add_flag("--tiny", command.tiny, "1/32 of the released model's channels");
-    add_number(made, "--seed", command.options.seed, 0U, "Another seed, other weights (default 0)");
-    add_choice(made, "--dtype", command.options.dtype, kDTypes,
-               std::string("f32, bf16 or f16 (default ") + to_string(command.options.dtype) + ")");
-    made->footer("Example:\n  pantograph make " + name + " --tiny --dtype bf16 tiny-" + name);
-    made->callback([this, &command, make] {
-      action_ = [&command, make] {
-        cancel_on_signal(command.options.cancel);
-        make(command);
-      };
-    });
-  }
-
-  void add_make() {
-    CLI::App* verb = app_.add_subcommand("make", "Make synthetic checkpoints and latents");
-    verb->require_subcommand(1);
-    verb->footer(
-        "Example:\n"
-        "  pantograph make vae --tiny tiny-vae\n"
-        "  pantograph make pan2 --tiny tiny-pan2\n"
-        "  pantograph make latents --shape 9,20,36 latents.safetensors");
-
-    add_make_checkpoint(verb, "vae", "A VAE", make_vae_, make_vae);
-    make_pan2_.options.dtype = DType::kBF16;  // the release's
-    add_make_checkpoint(verb, "pan2", "A PAN 2", make_pan2_, make_pan2);
-
-    CLI::App* latents = verb->add_subcommand("latents", "Latents with seeded random numbers");
-    latents->add_option("file", make_latents_.file, "The safetensors file to write")->required();
-    latents->add_option("--shape", shape_, "T,h,w: latent frames, height and width")
-        ->required()
-        ->delimiter(',')
-        ->expected(3);
-    add_number(latents, "--seed", make_latents_.seed, 0U,
-               "Another seed, other latents (default 0)");
-    add_choice(latents, "--dtype", make_latents_.dtype, kDTypes, "f32, bf16 or f16");
-    latents->footer("Example:\n  pantograph make latents --shape 9,20,36 latents.safetensors");
-    latents->callback([this] {
-      action_ = [this] {
-        make_latents_.frames = shape_[0];
-        make_latents_.height = shape_[1];
-        make_latents_.width = shape_[2];
-        make_latents(make_latents_);
-      };
-    });
-  }
-
-  void add_bench() {
-    CLI::App* verb = app_.add_subcommand("bench", "Measure speed, memory and error");
-    verb->require_subcommand(1);
-    CLI::App* decode = verb->add_subcommand("decode", "The VAE's decode, with synthetic weights");
-    bench::DecodeBench& bench = bench_decode_.bench;
-    decode
-        ->add_option(
-            "--workload", bench.workloads,
-            "f1, f5, f17, f121, f241 or f481 (frames of 704 x 1248), or FRAMESxHEIGHTxWIDTH")
-        ->delimiter(',')
-        ->capture_default_str();
-    decode->add_option("--device", bench_decode_.device, "cpu, cuda or cuda:N")
-        ->capture_default_str();
-    add_number(decode, "--threads", bench.threads, 1, "CPU threads (default: one a core)");
-    decode->add_option("--gpus", bench.gpus, "GPUs that share one decode: one so far")
-        ->check(CLI::Range(1, 1))
-        ->capture_default_str();
-    decode->add_option("--runs", bench.runs, "Timed decodes after one that warms up")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
-    decode->add_flag("--check", bench.check, "Compare with an f32 decode");
-    decode->add_flag("--kernels", bench.kernels, "Show GPU time by kernel");
-    decode->add_option("--frames-per-pass", bench.frames_per_pass, "Latent frames decoded at once")
-        ->check(CLI::PositiveNumber);
-    decode->add_option("--max-memory", max_memory_gib_, "GiB besides the weights")
-        ->check(CLI::PositiveNumber);
-    decode->add_option("--json", bench_decode_.json, "Write the results there");
-    decode->footer("Example:\n  pantograph bench decode --workload f1,f5,f17,f121 --check");
-    decode->callback([this] {
-      action_ = [this] {
-        bench_decode_.bench.memory_limit = static_cast<std::size_t>(max_memory_gib_ * 0x1p30);
-        bench_decode(bench_decode_);
-      };
-    });
-    add_bench_generate(verb);
-  }
-
-  void add_bench_generate(CLI::App* verb) {
-    CLI::App* generate = verb->add_subcommand("generate", "A generation's stages on a CPU");
-    bench::GenerateBench& bench = bench_generate_.bench;
-    generate
-        ->add_option("--model", bench.model,
-                     "A PAN 2 checkpoint (default: a tiny synthetic one, made for the run)")
-        ->type_name("DIR");
-    generate->add_option("--device", bench_device_, "cpu")
-        ->check(CLI::IsMember({"cpu"}))
-        ->capture_default_str();
-    add_number(generate, "--frames", bench.frames, 1, "Frames of the video (default 33)");
-    add_number(generate, "--height", bench.height, 1, "Pixels (default 320)");
-    add_number(generate, "--width", bench.width, 1, "Pixels (default 576)");
-    add_number(generate, "--steps", bench.steps, 1, "Denoising steps a run (default 4)");
-    add_number(generate, "--runs", bench.runs, 1, "Timed, after one that warms up (default 3)");
-    add_number(generate, "--threads", bench.threads, 1, "CPU threads (default: one a core)");
-    generate->add_option("--json", bench_generate_.json, "Write the results there");
-    generate->footer("Example:\n  pantograph bench generate --device cpu --json result.json");
-    generate->callback([this] {
-      action_ = [this] {
-        cancel_on_signal(bench_generate_.bench.cancel);
-        bench_generate(bench_generate_);
-      };
-    });
-  }
-
   void add_info() {
     CLI::App* verb = app_.add_subcommand("info", "Version, backends, devices and codecs");
     verb->footer("Example:\n  pantograph info");
@@ -421,14 +308,9 @@ class CommandLine {
   InspectCommand inspect_;
   ConvertJob convert_;
   DType dtype_ = DType::kF32;  // of a conversion, where given
-  MakeCheckpointCommand make_vae_, make_pan2_;
-  MakeLatentsCommand make_latents_;
-  BenchDecodeCommand bench_decode_;
-  BenchGenerateCommand bench_generate_;
-  std::string bench_device_ = "cpu";
-  double max_memory_gib_ = 0;
+  MakeVerb make_;
+  BenchVerb bench_;
   bool json_ = false;  // for errors
-  std::vector<std::int64_t> shape_;
   std::function<void()> action_;
 };
 
