@@ -1,5 +1,8 @@
 #include "models/wan_vae/blocks.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "ops/attention/attention.h"
 #include "ops/copy/copy.h"
 #include "ops/rms_norm/rms_norm.h"
@@ -21,6 +24,15 @@ Parameter TensorSource::gamma(const std::string& name) const {
   return Weight(checkpoint_.tensors.at(name + ".gamma")).to_f32();
 }
 
+NormedConvolution::NormedConvolution(const TensorSource& source, const std::string& norm,
+                                     const std::string& conv)
+    : gamma_(source.gamma(norm)), conv_(source.convolution(conv)) {
+  // The norm makes sqrt(C) of a position's channels, and SiLU brings each of them nearer to 0.
+  double largest = 0;
+  for (const float gamma : gamma_.values()) largest = std::max(largest, std::abs(double{gamma}));
+  conv_.set_input_norm(std::sqrt(static_cast<double>(gamma_.size())) * largest);
+}
+
 Frames NormedConvolution::prepare(const Pass& pass, const FramesView& x) const {
   const std::int64_t history = conv_.kernel().time - 1;
   Frames prepared = pass.frames(x, x.channels, history);
@@ -35,6 +47,16 @@ void NormedConvolution::convolve(const Pass& pass, const FramesView& prepared, c
   ops::conv3d(pass.ops, conv_, prepared.slice(-history, prepared.frames + history), y, residual);
 }
 
+Frames NormedConvolution::convolve_for(const NormedConvolution& next, const Pass& pass,
+                                       Frames prepared, const FramesView* y,
+                                       const FramesView* residual) const {
+  FramesView like = prepared.view();
+  like.channels = conv_.out_channels();
+  const FramesView history = pass.state->history(&next, like, next.conv_.kernel().time - 1);
+  return ops::conv3d_normed(pass.ops, conv_, std::move(prepared), y, residual, next.gamma_,
+                            history);
+}
+
 ResidualBlock::ResidualBlock(const TensorSource& source, const std::string& name)
     : first_(source, name + ".norm1", name + ".conv1"),
       second_(source, name + ".norm2", name + ".conv2") {
@@ -43,28 +65,33 @@ ResidualBlock::ResidualBlock(const TensorSource& source, const std::string& name
   }
 }
 
-Frames ResidualBlock::inner(const Pass& pass, const FramesView& x) const {
-  Frames hidden;
-  {
-    const Frames prepared = first_.prepare(pass, x);
-    hidden = pass.frames(x, first_.out_channels());
-    first_.convolve(pass, prepared.view(), hidden.view());
+BlockOutput ResidualBlock::apply(const Pass& pass, const FramesView& x, Frames prepared,
+                                 std::int64_t lead, const NormedConvolution* next) const {
+  Frames inner = first_.convolve_for(second_, pass, std::move(prepared), nullptr);
+  BlockOutput result;
+  result.y = pass.frames(x, second_.out_channels(), lead);
+  const FramesView& y = result.y.view();
+  if (shortcut_) ops::conv3d(pass.ops, *shortcut_, x, y);
+  const FramesView* residual = shortcut_ ? &y : &x;
+  if (next == nullptr) {
+    second_.convolve(pass, inner.view(), y, residual);
+  } else {
+    result.prepared = second_.convolve_for(*next, pass, std::move(inner), &y, residual);
   }
-  return second_.prepare(pass, hidden.view());
+  return result;
 }
 
-Frames ResidualBlock::apply(const Pass& pass, const FramesView& x, std::int64_t lead) const {
-  const Frames prepared = inner(pass, x);
-  Frames y = pass.frames(x, second_.out_channels(), lead);
-  if (shortcut_) ops::conv3d(pass.ops, *shortcut_, x, y.view());
-  second_.convolve(pass, prepared.view(), y.view(), shortcut_ ? &y.view() : &x);
-  return y;
+Frames ResidualBlock::apply_in_place(const Pass& pass, const FramesView& x, Frames prepared,
+                                     const NormedConvolution* next) const {
+  require(!shortcut_, "a residual block that changes channels cannot work in place");
+  Frames inner = first_.convolve_for(second_, pass, std::move(prepared), nullptr);
+  if (next != nullptr) return second_.convolve_for(*next, pass, std::move(inner), &x, &x);
+  second_.convolve(pass, inner.view(), x, &x);
+  return {};
 }
 
 void ResidualBlock::apply_in_place(const Pass& pass, const FramesView& x) const {
-  require(!shortcut_, "a residual block that changes channels cannot work in place");
-  const Frames prepared = inner(pass, x);
-  second_.convolve(pass, prepared.view(), x, &x);
+  (void)apply_in_place(pass, x, first_.prepare(pass, x), nullptr);
 }
 
 AttentionBlock::AttentionBlock(const TensorSource& source, const std::string& name)

@@ -44,13 +44,17 @@ class TensorSource {
 // RMS norm, SiLU and the causal convolution that follows: y = conv(silu(norm(x))) (+ residual).
 class NormedConvolution {
  public:
-  NormedConvolution(const TensorSource& source, const std::string& norm, const std::string& conv)
-      : gamma_(source.gamma(norm)), conv_(source.convolution(conv)) {}
+  NormedConvolution(const TensorSource& source, const std::string& norm, const std::string& conv);
 
   // The normalised x with its history in front, which is all the convolution needs.
   [[nodiscard]] Frames prepare(const Pass& pass, const FramesView& x) const;
   void convolve(const Pass& pass, const FramesView& prepared, const FramesView& y,
                 const FramesView* residual = nullptr) const;
+  // Also what `next` prepares of y, in one go where the convolution can. y may be nullptr where
+  // nobody else reads it; `prepared` is given back as soon as it has been read.
+  [[nodiscard]] Frames convolve_for(const NormedConvolution& next, const Pass& pass,
+                                    Frames prepared, const FramesView* y,
+                                    const FramesView* residual = nullptr) const;
   [[nodiscard]] std::int64_t out_channels() const { return conv_.out_channels(); }
 
  private:
@@ -58,17 +62,27 @@ class NormedConvolution {
   ops::Conv3dWeights conv_;
 };
 
+// A block's output, and what the layer after it prepares of that where it begins with a norm.
+struct BlockOutput {
+  Frames y, prepared;
+};
+
 // y = conv2(silu(norm2(conv1(silu(norm1(x)))))) + s, s = x or a 1x1x1 convolution of it.
 class ResidualBlock {
  public:
   ResidualBlock(const TensorSource& source, const std::string& name);
-  // x stays as it is; y has `lead` frames of room in front.
-  [[nodiscard]] Frames apply(const Pass& pass, const FramesView& x, std::int64_t lead) const;
+  // The layer that reads x, and prepares it.
+  [[nodiscard]] const NormedConvolution& first() const { return first_; }
+  // `prepared` is what first() prepares of x. x stays as it is; y has `lead` frames of room in
+  // front. `next` is the layer that reads y, or nullptr.
+  [[nodiscard]] BlockOutput apply(const Pass& pass, const FramesView& x, Frames prepared,
+                                  std::int64_t lead, const NormedConvolution* next) const;
+  // y takes the place of x. Returns what `next` prepares of it.
+  [[nodiscard]] Frames apply_in_place(const Pass& pass, const FramesView& x, Frames prepared,
+                                      const NormedConvolution* next) const;
   void apply_in_place(const Pass& pass, const FramesView& x) const;
 
  private:
-  // Everything up to conv2's input.
-  [[nodiscard]] Frames inner(const Pass& pass, const FramesView& x) const;
   NormedConvolution first_, second_;
   std::optional<ops::Conv3dWeights> shortcut_;
 };

@@ -55,21 +55,29 @@ void Decoder::decode(const Pass& pass, const PassSize& size, const TensorView& l
 
   mid_first_.apply_in_place(pass, x.view());
   mid_attention_.apply_in_place(pass, x.view());
-  mid_second_.apply_in_place(pass, x.view());
-  level({pass, size, emit}, 0, std::move(x), first);
+  Frames prepared = mid_second_.apply_in_place(
+      pass, x.view(), mid_second_.first().prepare(pass, x.view()), &entry(0));
+  level({pass, size, emit}, 0, std::move(x), std::move(prepared), first);
 }
 
-void Decoder::level(const Chunk& chunk, std::size_t index, Frames input, bool first) const {
+void Decoder::level(const Chunk& chunk, std::size_t index, Frames input, Frames prepared,
+                    bool first) const {
   const Pass& pass = chunk.pass;
   const UpBlock& block = up_blocks_[index];
   const std::int64_t lead = block.upsampler ? block.upsampler->lead() : 0;
-  Frames x = block.residual.front().apply(pass, input.view(), lead);
+  const auto after = [&](std::size_t i) {
+    return i + 1 < block.residual.size() ? &block.residual[i + 1].first()
+                                         : (block.upsampler ? nullptr : &conv_out_);
+  };
+  auto [x, next] =
+      block.residual.front().apply(pass, input.view(), std::move(prepared), lead, after(0));
   if (!block.upsampler) input.release();
   for (std::size_t i = 1; i < block.residual.size(); ++i) {
-    block.residual[i].apply_in_place(pass, x.view());
+    next = block.residual[i].apply_in_place(pass, x.view(), std::move(next), after(i));
   }
   if (!block.upsampler) {
-    pixels(chunk, x.view());
+    x.release();
+    pixels(chunk, std::move(next));
     return;
   }
   if (lead > 0) pass.state->restore(pass.ops, &*block.upsampler, x.view(), lead);
@@ -84,17 +92,16 @@ void Decoder::level(const Chunk& chunk, std::size_t index, Frames input, bool fi
       input.release();
       x.release();
     }
-    level(chunk, index + 1, std::move(enlarged), leads);
+    Frames entering = entry(index + 1).prepare(pass, enlarged.view());
+    level(chunk, index + 1, std::move(enlarged), std::move(entering), leads);
   }
 }
 
-void Decoder::pixels(const Chunk& chunk, const FramesView& x) const {
+void Decoder::pixels(const Chunk& chunk, Frames prepared) const {
   const Pass& pass = chunk.pass;
-  const Frames patches = pass.frames(x, conv_out_.out_channels());
-  {
-    const Frames prepared = conv_out_.prepare(pass, x);
-    conv_out_.convolve(pass, prepared.view(), patches.view());
-  }
+  const Frames patches = pass.frames(prepared.view(), conv_out_.out_channels());
+  conv_out_.convolve(pass, prepared.view(), patches.view());
+  prepared.release();
   chunk.emit(pass, patches.view());
 }
 

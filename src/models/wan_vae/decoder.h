@@ -40,8 +40,13 @@ class Decoder {
     const PassSize& size;
     const Emit& emit;
   };
-  void level(const Chunk& chunk, std::size_t index, Frames input, bool first) const;
-  void pixels(const Chunk& chunk, const FramesView& x) const;
+  // `prepared`: what the level's first block prepares of its input.
+  void level(const Chunk& chunk, std::size_t index, Frames input, Frames prepared,
+             bool first) const;
+  void pixels(const Chunk& chunk, Frames prepared) const;
+  [[nodiscard]] const NormedConvolution& entry(std::size_t index) const {
+    return up_blocks_[index].residual.front().first();
+  }
   [[nodiscard]] std::int64_t group(const PassSize& size, std::size_t index,
                                    std::int64_t frames) const;
 

@@ -87,7 +87,9 @@ Frames Encoder::encode(const Pass& pass, const FramesView& pixels, bool first) c
 Frames Encoder::level(const Pass& pass, std::size_t index, Frames input, bool first) const {
   const DownBlock& block = down_blocks_[index];
   const DownLevel& level = levels_[index];
-  Frames x = block.residual.front().apply(pass, input.view(), 0);
+  const ResidualBlock& front = block.residual.front();
+  Frames x =
+      front.apply(pass, input.view(), front.first().prepare(pass, input.view()), 0, nullptr).y;
   for (std::size_t i = 1; i < block.residual.size(); ++i) {
     block.residual[i].apply_in_place(pass, x.view());
   }

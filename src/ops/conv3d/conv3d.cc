@@ -4,6 +4,7 @@
 
 #include "core/log.h"
 #include "ops/copy/copy.h"
+#include "ops/rms_norm/rms_norm.h"
 
 namespace pantograph::ops {
 
@@ -36,7 +37,8 @@ Conv3dPlan& PlanCache::conv3d(const Conv3dWeights& weights, const Conv3dProblem&
   auto& plan = conv3d_[{&weights, problem}];
   if (plan) return *plan;
   for (const Conv3dImplementation* implementation : conv3d_implementations()) {
-    const auto reason = implementation->refuses(problem, device);
+    auto reason = implementation->refuses(problem, device);
+    if (!reason) reason = implementation->refuses_weights(problem, weights);
     if (!reason) {
       plan = implementation->plan(problem, weights);
       unprepared_.push_back(plan.get());
@@ -50,7 +52,7 @@ Conv3dPlan& PlanCache::conv3d(const Conv3dWeights& weights, const Conv3dProblem&
        problem.out_channels, " channels on this device");
 }
 
-std::size_t PlanCache::bytes_to_pack() const {
+std::size_t PlanCache::sum_over_weights(BytesOf bytes_of) const {
   std::size_t bytes = 0, largest = 0;
   const Conv3dWeights* last = nullptr;
   for (const auto& [key, plan] : conv3d_) {  // those of one convolution together
@@ -58,9 +60,17 @@ std::size_t PlanCache::bytes_to_pack() const {
       bytes += std::exchange(largest, 0);
       last = key.first;
     }
-    largest = std::max(largest, plan->bytes_to_pack());  // they nearly always share a copy
+    largest = std::max(largest, (plan.get()->*bytes_of)());  // they nearly always share a copy
   }
   return bytes + largest;
+}
+
+std::size_t PlanCache::bytes_to_pack() const {
+  return sum_over_weights(&Conv3dPlan::bytes_to_pack);
+}
+
+std::size_t PlanCache::weight_bytes() const {
+  return sum_over_weights(&Conv3dPlan::weight_bytes);
 }
 
 void PlanCache::load_weights() {
@@ -79,32 +89,97 @@ void PlanCache::prepare(const Scratch& scratch) {
   }
 }
 
-void conv3d(const Context& context, const Conv3dWeights& weights, const FramesView& x,
-            const FramesView& y, const FramesView* residual, const KernelShift& shift) {
+namespace {
+
+Conv3dPlan& find_plan(const Context& context, const Conv3dWeights& weights, const FramesView& x,
+                      const FramesView& y, bool accumulate, const KernelShift& shift) {
   const KernelSize kernel = weights.kernel();
   require(x.frames == y.frames + kernel.time - 1 && x.height == y.height && x.width == y.width &&
               x.channels == weights.in_channels() && y.channels == weights.out_channels(),
           "conv3d: x [", x.frames, ", ", x.height, ", ", x.width, ", ", x.channels,
           "] does not lead to y [", y.frames, ", ", y.height, ", ", y.width, ", ", y.channels, "]");
-  if (y.frames == 0) return;
   const Conv3dProblem problem{.frames = y.frames,
                               .height = y.height,
                               .width = y.width,
                               .in_channels = x.channels,
                               .out_channels = y.channels,
                               .kernel = kernel,
-                              .accumulate = residual != nullptr,
+                              .accumulate = accumulate,
                               .dtype = y.dtype,
                               .shift = shift};
-  Conv3dPlan& plan = context.plans->conv3d(weights, problem, context.device);
-  const Arena::Block workspace =
-      plan.workspace_bytes() > 0 ? context.arena->take(plan.workspace_bytes()) : Arena::Block();
+  return context.plans->conv3d(weights, problem, context.device);
+}
+
+Arena::Block take_workspace(const Context& context, const Conv3dPlan& plan) {
+  return plan.workspace_bytes() > 0 ? context.arena->take(plan.workspace_bytes()) : Arena::Block();
+}
+
+// Puts the history in front of y, and moves up in it what will stay when y's frames are added.
+void lead_with_history(const Context& context, const FramesView& y, const FramesView& history) {
+  const std::int64_t count = history.frames, staying = std::max<std::int64_t>(0, count - y.frames);
+  copy_frames(context, history, y.slice(-count, count));
+  for (std::int64_t frame = 0; frame < staying; ++frame) {
+    copy_frames(context, history.slice(frame + y.frames, 1), history.slice(frame, 1));
+  }
+}
+
+}  // namespace
+
+void conv3d(const Context& context, const Conv3dWeights& weights, const FramesView& x,
+            const FramesView& y, const FramesView* residual, const KernelShift& shift) {
+  if (y.frames == 0) return;
+  const Conv3dPlan& plan = find_plan(context, weights, x, y, residual != nullptr, shift);
+  const Arena::Block workspace = take_workspace(context, plan);
   if (context.planning) return;
   context.stop_if_cancelled();
-  if (residual != nullptr && residual->data != y.data) {
-    copy_frames(context, *residual, y);
+  if (plan.fuses()) {
+    plan.run_fused({.x = x,
+                    .y = &y,
+                    .residual = residual,
+                    .normed = {},
+                    .workspace = workspace.data(),
+                    .stream = context.stream});
+    return;
   }
+  if (residual != nullptr && residual->data != y.data) copy_frames(context, *residual, y);
   plan.run(x, y, workspace.data(), context.stream);
+}
+
+Frames conv3d_normed(const Context& context, const Conv3dWeights& weights, Frames x,
+                     const FramesView* y, const FramesView* residual, const Parameter& gamma,
+                     const FramesView& history) {
+  const std::int64_t lead = weights.kernel().time - 1;
+  const FramesView input = x->slice(-lead, x->frames + lead);
+  FramesView output = x.view();
+  output.channels = weights.out_channels();
+  const auto room = [&](std::int64_t frames_in_front) {
+    return Frames(*context.arena, output.dtype, output.frames, output.height, output.width,
+                  output.channels, frames_in_front);
+  };
+  const Conv3dPlan& plan =
+      find_plan(context, weights, input, output, residual != nullptr, KernelShift{});
+  if (!plan.fuses()) {
+    Frames own;
+    if (y == nullptr) own = room(0);
+    const FramesView& raw = y == nullptr ? own.view() : *y;
+    conv3d(context, weights, input, raw, residual);
+    x.release();
+    Frames normed = room(history.frames);
+    causal_rms_norm(context, raw, gamma, Activation::kSilu, normed.view(), history);
+    return normed;
+  }
+  Frames normed = room(history.frames);
+  const Arena::Block workspace = take_workspace(context, plan);
+  if (context.planning) return normed;
+  context.stop_if_cancelled();
+  lead_with_history(context, normed.view(), history);
+  plan.run_fused({.x = input,
+                  .y = y,
+                  .residual = residual,
+                  .normed = {.gamma = &gamma, .y = normed.view(), .history = history},
+                  .workspace = workspace.data(),
+                  .stream = context.stream});
+  return normed;
 }
 
 }  // namespace pantograph::ops

@@ -18,6 +18,7 @@
 
 #include "core/frames.h"
 #include "ops/context.h"
+#include "weights/parameter.h"
 #include "weights/weight.h"
 
 namespace pantograph::ops {
@@ -59,6 +60,10 @@ class Conv3dWeights {
  public:
   Conv3dWeights(Weight weight, const Weight& bias);
 
+  // A bound on the norm of the input's channels at any position, where one is known.
+  void set_input_norm(double norm) { input_norm_ = norm; }
+  [[nodiscard]] std::optional<double> input_norm() const { return input_norm_; }
+
   [[nodiscard]] std::int64_t in_channels() const { return weight_.shape()[1]; }
   [[nodiscard]] std::int64_t out_channels() const { return weight_.shape()[0]; }
   [[nodiscard]] KernelSize kernel() const;
@@ -73,6 +78,7 @@ class Conv3dWeights {
  private:
   Weight weight_;
   std::vector<float> bias_;
+  std::optional<double> input_norm_;
   struct Packs {
     std::mutex mutex;
     std::vector<std::shared_ptr<PackedWeights>> copies;
@@ -85,6 +91,13 @@ struct Scratch {
   std::byte* data = nullptr;
   std::size_t bytes = 0;
   void* stream = nullptr;
+};
+
+// What a layer that begins with RMS norm and SiLU reads of y: see causal_rms_norm.
+struct NormedFrames {
+  const Parameter* gamma = nullptr;  // nullptr: nothing
+  FramesView y;
+  FramesView history;
 };
 
 // A convolution of one shape, ready to run as often as wanted.
@@ -102,6 +115,8 @@ class Conv3dPlan {
   virtual bool begin() { return true; }
   // Until what begin() started is done.
   virtual void wait() {}
+  // Of the packed weights on a GPU, prepared or not; several plans may share them.
+  [[nodiscard]] virtual std::size_t weight_bytes() const { return 0; }
   // What prepare() will take for the weights and keep besides the workspace, as far as is known
   // now.
   [[nodiscard]] virtual std::size_t bytes_to_pack() const { return 0; }
@@ -110,6 +125,18 @@ class Conv3dPlan {
   virtual void prepare(const Scratch& scratch) = 0;
   virtual void run(const FramesView& x, const FramesView& y, std::byte* workspace,
                    void* stream) const = 0;
+
+  // Whether run_fused() is there.
+  [[nodiscard]] virtual bool fuses() const { return false; }
+  struct Fused {
+    FramesView x;
+    const FramesView* y = nullptr;         // may be left out where there is a norm
+    const FramesView* residual = nullptr;  // may be y
+    NormedFrames normed;                   // the room in front of it is filled already
+    std::byte* workspace = nullptr;
+    void* stream = nullptr;
+  };
+  virtual void run_fused(const Fused& /*run*/) const { require(false, "nothing is fused"); }
 };
 
 class Conv3dImplementation {
@@ -119,6 +146,11 @@ class Conv3dImplementation {
   // Why this implementation cannot do the problem; nothing where it can.
   [[nodiscard]] virtual std::optional<std::string> refuses(const Conv3dProblem& problem,
                                                            const Device& device) const = 0;
+  // The same of the weights, where it is their values that matter.
+  [[nodiscard]] virtual std::optional<std::string> refuses_weights(
+      const Conv3dProblem& /*problem*/, const Conv3dWeights& /*weights*/) const {
+    return std::nullopt;
+  }
   // `weights` outlives the plan.
   [[nodiscard]] virtual std::unique_ptr<Conv3dPlan> plan(const Conv3dProblem& problem,
                                                          const Conv3dWeights& weights) const = 0;
@@ -135,11 +167,14 @@ class PlanCache {
                      const Device& device);
   // Of all plans made so far.
   [[nodiscard]] std::size_t bytes_to_pack() const;
+  [[nodiscard]] std::size_t weight_bytes() const;
   // Every plan made so far that is not prepared yet.
   void load_weights();
   void prepare(const Scratch& scratch = {});
 
  private:
+  using BytesOf = std::size_t (Conv3dPlan::*)() const;
+  [[nodiscard]] std::size_t sum_over_weights(BytesOf bytes_of) const;
   std::map<std::pair<const Conv3dWeights*, Conv3dProblem>, std::unique_ptr<Conv3dPlan>> conv3d_;
   std::vector<Conv3dPlan*> unprepared_;
 };
@@ -148,5 +183,12 @@ class PlanCache {
 void conv3d(const Context& context, const Conv3dWeights& weights, const FramesView& x,
             const FramesView& y, const FramesView* residual = nullptr,
             const KernelShift& shift = {});
+
+// The same, followed by causal_rms_norm with SiLU: returns the normed frames, with the frames of
+// `history` in front of them. x has room in front that holds its own history, and is given back as
+// soon as it has been read. y may be nullptr where nobody else reads it.
+Frames conv3d_normed(const Context& context, const Conv3dWeights& weights, Frames x,
+                     const FramesView* y, const FramesView* residual, const Parameter& gamma,
+                     const FramesView& history);
 
 }  // namespace pantograph::ops

@@ -11,6 +11,10 @@ class DirectPlan final : public Conv3dPlan {
   DirectPlan(const Conv3dProblem& problem, const Conv3dWeights& weights)
       : problem_(problem), weights_(weights) {}
 
+  [[nodiscard]] std::size_t weight_bytes() const override {
+    return cuda_weight_bytes(weights_, problem_.dtype);
+  }
+
   void load_weights() override { packed_ = cuda_weights(weights_, problem_.dtype); }
   void prepare(const Scratch& /*scratch*/) override { load_weights(); }
   void run(const FramesView& x, const FramesView& y, std::byte* /*workspace*/,

@@ -37,6 +37,12 @@ std::int64_t padded_channels(std::int64_t channels) {
   return (channels + 7) / 8 * 8;
 }
 
+std::size_t cuda_weight_bytes(const Conv3dWeights& weights, DType dtype) {
+  const std::int64_t out = weights.out_channels(), padded = padded_channels(out);
+  return static_cast<std::size_t>(weights.weight().elements() / out * padded) * size_of(dtype) +
+         static_cast<std::size_t>(padded) * sizeof(float);
+}
+
 std::shared_ptr<const CudaWeights> cuda_weights(const Conv3dWeights& weights, DType dtype) {
   Device device{.kind = DeviceKind::kCuda};
   device::check(cudaGetDevice(&device.index));

@@ -24,6 +24,10 @@ class CudnnPlan final : public Conv3dPlan {
     return cudnn::kWorkspaceLimit + (narrowed_ ? wide_bytes() : 0);
   }
 
+  [[nodiscard]] std::size_t weight_bytes() const override {
+    return cuda_weight_bytes(weights_, problem_.dtype);
+  }
+
   void load_weights() override { packed_ = cuda_weights(weights_, problem_.dtype); }
 
   bool begin() override { return choice_->begin(); }

@@ -1,0 +1,269 @@
+// A persistent kernel, specialised by warps. Two blocks of a cluster share each tile of b: either
+// loads half of it for both. In a block one thread loads, two warpgroups multiply 64 rows each;
+// either may run ahead of the other by the depth of the ring, so that one stores while the other
+// multiplies.
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "kernels/hopper/bulk_copy.cuh"
+#include "kernels/hopper/component_gemm.h"
+#include "kernels/hopper/tensor_map.h"
+#include "kernels/hopper/wgmma.cuh"
+
+namespace pantograph::kernels {
+namespace {
+
+constexpr int kRows = 128, kColumns = 256, kDepth = 64;  // of a block's tile
+constexpr int kStages = 4;
+constexpr int kCluster = 2;
+constexpr int kConsumers = 2;  // warpgroups
+constexpr int kGroup = 128;    // threads of a warpgroup
+constexpr int kThreads = kGroup * (1 + kConsumers);
+constexpr int kConsumerRows = kRows / kConsumers;
+constexpr int kStoreColumns = 64;  // of a box that is stored: 128 bytes
+constexpr int kStoreBuffers = 2;
+
+// 16-bit elements, all tiles aligned to the 1024 bytes of the swizzle.
+struct Shared {
+  std::uint16_t a[kStages][kRows * kDepth];
+  std::uint16_t b[kStages][kColumns * kDepth];
+  std::uint16_t y[kConsumers][kStoreBuffers][kConsumerRows * kStoreColumns];
+  std::uint64_t full[kStages], empty[kStages];
+};
+constexpr int kAlignment = 1024;
+constexpr int kSharedBytes = static_cast<int>(sizeof(Shared)) + kAlignment;
+constexpr std::uint32_t kStageBytes = (kRows + kColumns) * kDepth * 2;
+
+// What all blocks of a cluster work on: rows for each of them, and the same columns.
+struct Tile {
+  std::int32_t component, row, column;
+};
+struct Schedule {
+  std::int32_t row_tiles, column_tiles;  // in clusters, and in columns
+  std::int64_t tiles;
+
+  // Columns first: tiles that are worked on at a time share rows of a; then rows, for taps meet the
+  // same rows again.
+  __device__ Tile tile(std::int64_t index) const {
+    const auto column = static_cast<std::int32_t>(index % column_tiles);
+    const std::int64_t rest = index / column_tiles;
+    return {static_cast<std::int32_t>(rest / row_tiles),
+            static_cast<std::int32_t>(rest % row_tiles) * kCluster * kRows, column * kColumns};
+  }
+};
+
+struct Arguments {
+  CUtensorMap a, b, y;
+  Schedule schedule;
+  std::int32_t taps, tap_rows, in_channels;
+  std::array<std::uint8_t, ComponentGemm::kMostComponents> a_of;
+};
+
+// A place in the ring, and the parity of the round.
+struct Slot {
+  int stage = 0;
+  std::uint32_t parity = 0;
+  __device__ void advance() {
+    if (++stage == kStages) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+__device__ void load_tiles(const Arguments& p, Shared& shared, std::uint32_t rank,
+                           std::int64_t first, std::int64_t step) {
+  constexpr int kShare = kColumns / kCluster;
+  constexpr std::uint16_t kAll = (1 << kCluster) - 1;
+  Slot slot;
+  for (std::int64_t index = first; index < p.schedule.tiles; index += step) {
+    const Tile tile = p.schedule.tile(index);
+    const std::int32_t a_component = p.a_of[tile.component];
+    std::int32_t row = tile.row + static_cast<std::int32_t>(rank) * kRows;
+    std::int32_t depth = 0;
+    for (int tap = 0; tap < p.taps; ++tap, row += p.tap_rows) {
+      for (int channel = 0; channel < p.in_channels; channel += kDepth, depth += kDepth) {
+        std::uint64_t* full = &shared.full[slot.stage];
+        wait(&shared.empty[slot.stage], slot.parity ^ 1);
+        arrive_expecting(full, kStageBytes);
+        load_box(p.a, BoxAt{channel, row, a_component}, shared.a[slot.stage], full);
+        const int share = static_cast<int>(rank) * kShare;
+        load_box_to_all(p.b, {depth, tile.column + share, tile.component},
+                        &shared.b[slot.stage][share * kDepth], full, kAll);
+        slot.advance();
+      }
+    }
+  }
+}
+
+template <typename T>
+__device__ std::uint32_t pack(float low, float high) {
+  std::uint32_t word;
+  if constexpr (std::is_same_v<T, __half>) {
+    const __half2 pair = __floats2half2_rn(low, high);
+    std::memcpy(&word, &pair, sizeof word);
+  } else {
+    const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+    std::memcpy(&word, &pair, sizeof word);
+  }
+  return word;
+}
+
+// Sums of one warpgroup, by way of shared memory, in boxes of 64 columns.
+template <typename T>
+__device__ void store_tile(const Arguments& p, const float (&sums)[128], Shared& shared, int group,
+                           int thread, Tile tile) {
+  const int lane = thread % 32, matrix = lane / 8;
+  // The row and, of two, the 8 columns whose address this lane gives to stmatrix.
+  const int row = thread / 32 * 16 + matrix % 2 * 8 + lane % 8, half = matrix / 2;
+#pragma unroll
+  for (int box = 0; box < kColumns / kStoreColumns; ++box) {
+    std::uint16_t* buffer = shared.y[group][box % kStoreBuffers];
+    if (thread == 0) wait_for_stores_to_read<kStoreBuffers - 1>();
+    sync_threads(1 + group, kGroup);
+#pragma unroll
+    for (int j = 0; j < kStoreColumns / 8; j += 2) {
+      const float* d = &sums[(box * kStoreColumns / 8 + j) * 4];
+      const std::uint32_t address =
+          shared_address(buffer) +
+          static_cast<std::uint32_t>(row * 128 + ((j + half) ^ row % 8) * 16);
+      asm volatile(
+          "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+          "r"(pack<T>(d[0], d[1])), "r"(pack<T>(d[2], d[3])), "r"(pack<T>(d[4], d[5])),
+          "r"(pack<T>(d[6], d[7]))
+          : "memory");
+    }
+    fence_for_copies();
+    sync_threads(1 + group, kGroup);
+    if (thread == 0) {
+      store_box(p.y, BoxAt{tile.column + box * kStoreColumns, tile.row, tile.component}, buffer);
+    }
+  }
+}
+
+template <typename T>
+__device__ void multiply_tiles(const Arguments& p, Shared& shared, std::uint32_t rank, int group,
+                               int thread, std::int64_t first, std::int64_t step) {
+  Slot slot;
+  const int blocks = p.taps * p.in_channels / kDepth;
+  // One thread for each block of the cluster tells that a stage is read: all of them fill it.
+  const auto release = [&](int stage) {
+    if (thread < kCluster) arrive_at(&shared.empty[stage], static_cast<std::uint32_t>(thread));
+  };
+  for (std::int64_t index = first; index < p.schedule.tiles; index += step) {
+    float sums[128];
+    int before = 0;
+    for (int block = 0; block < blocks; ++block) {
+      wait(&shared.full[slot.stage], slot.parity);
+      const std::uint64_t a = operand_tile(&shared.a[slot.stage][group * kConsumerRows * kDepth]);
+      const std::uint64_t b = operand_tile(shared.b[slot.stage]);
+      begin_products();
+#pragma unroll
+      for (int k = 0; k < kDepth / 16; ++k) {
+        multiply<T>(sums, a + 2 * k, b + 2 * k, block > 0 || k > 0);
+      }
+      end_products();
+      if (block > 0) {
+        wait_for_products<1>();
+        release(before);
+      }
+      before = slot.stage;
+      slot.advance();
+    }
+    wait_for_products<0>();
+    release(before);
+    Tile tile = p.schedule.tile(index);
+    tile.row += static_cast<std::int32_t>(rank) * kRows + group * kConsumerRows;
+    store_tile<T>(p, sums, shared, group, thread, tile);
+  }
+  if (thread == 0) wait_for_stores();
+}
+
+template <typename T>
+__global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__(kThreads, 1)
+    component_gemm_kernel(const __grid_constant__ Arguments p) {
+  extern __shared__ std::byte memory[];
+  auto& shared = *reinterpret_cast<Shared*>(
+      (reinterpret_cast<std::uintptr_t>(memory) + kAlignment - 1) / kAlignment * kAlignment);
+  const std::uint32_t rank = cluster_rank();
+  if (threadIdx.x == 0) {
+    prefetch_map(p.a);
+    prefetch_map(p.b);
+    prefetch_map(p.y);
+    for (int stage = 0; stage < kStages; ++stage) {
+      init_barrier(&shared.full[stage], 1);
+      init_barrier(&shared.empty[stage], kConsumers * kCluster);
+    }
+    fence_barrier_init();
+  }
+  sync_cluster();
+  const std::int64_t first = blockIdx.x / kCluster, step = gridDim.x / kCluster;
+  const int group = static_cast<int>(threadIdx.x) / kGroup;
+  if (group == 0) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    if (threadIdx.x == 0) load_tiles(p, shared, rank, first, step);
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    multiply_tiles<T>(p, shared, rank, group - 1, static_cast<int>(threadIdx.x) % kGroup, first,
+                      step);
+  }
+  sync_cluster();  // nobody leaves while another may still arrive at its barriers
+}
+
+template <typename T>
+cudaError_t launch(const Arguments& p, int blocks, cudaStream_t stream) {
+  const cudaError_t status = cudaFuncSetAttribute(
+      component_gemm_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+  if (status != cudaSuccess) return status;
+  component_gemm_kernel<T><<<blocks, kThreads, kSharedBytes, stream>>>(p);
+  return cudaGetLastError();
+}
+
+}  // namespace
+
+cudaError_t component_gemm(const ComponentGemm& p, cudaStream_t stream) {
+  if (p.components > ComponentGemm::kMostComponents || p.in_channels % kDepth != 0 ||
+      p.out_channels % kColumns != 0) {
+    return cudaErrorInvalidValue;
+  }
+  if (p.components == 0 || p.rows == 0 || p.out_channels == 0) return cudaSuccess;
+  Arguments arguments{};
+  const auto map = [&](CUtensorMap& result, const void* data, std::array<std::int64_t, 3> sizes,
+                       std::array<std::uint32_t, 3> box) {
+    return make_tensor_map(result, p.dtype, data, sizes, box, Swizzle::kBanks);
+  };
+  cudaError_t status =
+      map(arguments.a, p.a, {p.in_channels, p.a_rows, p.a_components}, {kDepth, kRows, 1});
+  if (status == cudaSuccess) {
+    status = map(arguments.b, p.b, {p.taps * p.in_channels, p.out_channels, p.components},
+                 {kDepth, kColumns / kCluster, 1});
+  }
+  if (status == cudaSuccess) {
+    status = map(arguments.y, p.y, {p.out_channels, p.rows, p.components},
+                 {kStoreColumns, kConsumerRows, 1});
+  }
+  if (status != cudaSuccess) return status;
+  const std::int64_t row_tiles = (p.rows + kCluster * kRows - 1) / (kCluster * kRows);
+  arguments.schedule = {.row_tiles = static_cast<std::int32_t>(row_tiles),
+                        .column_tiles = static_cast<std::int32_t>(p.out_channels / kColumns),
+                        .tiles = row_tiles * (p.out_channels / kColumns) * p.components};
+  arguments.taps = static_cast<std::int32_t>(p.taps);
+  arguments.tap_rows = static_cast<std::int32_t>(p.tap_rows);
+  arguments.in_channels = static_cast<std::int32_t>(p.in_channels);
+  arguments.a_of = p.a_of;
+
+  int device = 0, processors = 0;
+  status = cudaGetDevice(&device);
+  if (status == cudaSuccess) {
+    status = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  }
+  if (status != cudaSuccess) return status;
+  const std::int64_t clusters =
+      std::min<std::int64_t>(processors / kCluster, arguments.schedule.tiles);
+  const int blocks = static_cast<int>(clusters) * kCluster;
+  return p.dtype == DType::kF16 ? launch<__half>(arguments, blocks, stream)
+                                : launch<__nv_bfloat16>(arguments, blocks, stream);
+}
+
+}  // namespace pantograph::kernels

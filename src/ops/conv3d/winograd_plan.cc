@@ -1,0 +1,149 @@
+#include "ops/conv3d/winograd_plan.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+
+#include "core/parallel.h"
+#include "geometry/winograd.h"
+
+namespace pantograph::ops {
+namespace {
+
+constexpr std::int64_t kChannelStep = 64, kOutChannelStep = 256;
+// Of in_channels x out_channels: beyond it 64 components of weights would be more than the
+// activations.
+constexpr std::int64_t kMostForLargeTiles = std::int64_t{512} << 10;
+constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();  // of what is counted
+
+// Sums of the coefficients' sizes.
+struct Amplification {
+  double input = 0;                // the largest over the components' rows
+  std::array<double, 3> weight{};  // by tap, the largest over the rows
+};
+
+template <std::size_t kOutputs>
+Amplification amplification(const geometry::Winograd<kOutputs, 3>& winograd) {
+  Amplification result;
+  for (std::size_t i = 0; i < winograd.kInputs; ++i) {
+    double sum = 0;
+    for (const auto& value : winograd.input[i]) sum += std::abs(value.to_float());
+    result.input = std::max(result.input, sum);
+    for (std::size_t k = 0; k < 3; ++k) {
+      result.weight[k] =
+          std::max<double>(result.weight[k], std::abs(winograd.weight[i][k].to_float()));
+    }
+  }
+  return result;
+}
+
+std::size_t bytes_of(const geometry::WinogradTiles& tiles, std::int64_t frames,
+                     std::int64_t channels) {
+  constexpr std::int64_t kElement = 2;
+  std::int64_t bytes = kElement * tiles.components();
+  require(checked_multiply(bytes, frames, bytes) &&
+              checked_multiply(bytes, tiles.per_frame(), bytes) &&
+              checked_multiply(bytes, channels, bytes),
+          "more tiles than any memory holds");
+  return static_cast<std::size_t>(bytes);
+}
+
+}  // namespace
+
+WinogradChoice choose_winograd(const Conv3dProblem& p) {
+  if (p.dtype != DType::kBF16) return {.refusal = "bf16 only"};
+  if (p.kernel.height != 3 || p.kernel.width != 3) return {.refusal = "3 x 3 in space only"};
+  if (p.shift != KernelShift{}) return {.refusal = "no shifts"};
+  if (p.in_channels % kChannelStep != 0 || p.out_channels % kOutChannelStep != 0 ||
+      p.out_channels > 1024 || p.out_channels == 768) {
+    return {.refusal = "64 k to 256, 512 or 1024 channels only"};
+  }
+  std::int64_t positions = p.frames + p.kernel.time - 1;
+  if (!checked_multiply(positions, p.height, positions) ||
+      !checked_multiply(positions, p.width, positions) || positions > kLargest) {
+    return {.refusal = "more positions than 32 bits count"};
+  }
+  const bool large = p.in_channels * p.out_channels <= kMostForLargeTiles && p.out_channels <= 512;
+  return {.tile_size = large ? 6 : 4, .refusal = {}};
+}
+
+std::size_t winograd_input_bytes(const Conv3dProblem& p, const geometry::WinogradTiles& tiles) {
+  return bytes_of(tiles, p.frames + p.kernel.time - 1, p.in_channels);
+}
+
+std::size_t winograd_product_bytes(const Conv3dProblem& p, const geometry::WinogradTiles& tiles) {
+  return bytes_of(tiles, p.frames, p.out_channels);
+}
+
+std::vector<geometry::WinogradTiles> winograd_parts(const Conv3dProblem& p, std::int64_t tile_size,
+                                                    std::size_t limit) {
+  geometry::WinogradTiles tiles{.size = tile_size, .height = p.height, .width = p.width, .rows = 1};
+  const std::int64_t all = tiles.rows_of_frame();
+  const std::size_t row = winograd_input_bytes(p, tiles) + winograd_product_bytes(p, tiles);
+  const std::int64_t fitting =
+      std::clamp<std::int64_t>(static_cast<std::int64_t>(limit / row), 1, all);
+  const std::int64_t parts = (all + fitting - 1) / fitting;
+  std::vector<geometry::WinogradTiles> result;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    tiles.first_row = part * all / parts;
+    tiles.rows = (part + 1) * all / parts - tiles.first_row;
+    result.push_back(tiles);
+  }
+  return result;
+}
+
+namespace {
+
+// The largest sum over taps of the norms of a transformed filter: kept, for it takes all weights.
+struct WinogradNorm final : PackedWeights {
+  std::int64_t tile_size = 0;
+  double norm = 0;
+};
+
+double weight_norm(const Conv3dWeights& weights, const Amplification& amplified) {
+  const std::vector<float> values = weights.weight().to_f32();
+  const std::int64_t in = weights.in_channels(), taps = weights.kernel().time;
+  std::atomic<double> largest = 0;
+  parallel_for(weights.out_channels(), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t out = begin; out < end; ++out) {
+      std::vector<double> squares(static_cast<std::size_t>(taps * 9));
+      const float* filter = values.data() + out * in * taps * 9;
+      for (std::int64_t i = 0; i < in * taps * 9; ++i) {
+        squares[static_cast<std::size_t>(i % (taps * 9))] += double{filter[i]} * double{filter[i]};
+      }
+      double sum = 0;
+      for (std::int64_t i = 0; i < taps * 9; ++i) {
+        sum += amplified.weight[static_cast<std::size_t>(i / 3 % 3)] *
+               amplified.weight[static_cast<std::size_t>(i % 3)] *
+               std::sqrt(squares[static_cast<std::size_t>(i)]);
+      }
+      double known = largest;
+      while (sum > known && !largest.compare_exchange_weak(known, sum)) {
+      }
+    }
+  });
+  return largest;
+}
+
+}  // namespace
+
+double winograd_bound(const Conv3dWeights& weights, std::int64_t tile_size, double input_norm) {
+  const Amplification amplified =
+      tile_size == 4 ? amplification(geometry::kWinograd4) : amplification(geometry::kWinograd6);
+  const auto norm = std::static_pointer_cast<const WinogradNorm>(weights.packed(
+      [&](const PackedWeights& candidate) {
+        const auto* kept = dynamic_cast<const WinogradNorm*>(&candidate);
+        return kept != nullptr && kept->tile_size == tile_size;
+      },
+      [&] {
+        auto made = std::make_shared<WinogradNorm>();
+        made->tile_size = tile_size;
+        made->norm = weight_norm(weights, amplified);
+        return made;
+      }));
+  const double input = amplified.input * amplified.input * input_norm;
+  return std::max({input, norm->norm, input * norm->norm});
+}
+
+}  // namespace pantograph::ops

@@ -1,0 +1,38 @@
+// How a convolution is cut up for Winograd's way: decided on the host, from sizes and weights
+// alone.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "geometry/winograd_tiles.h"
+#include "ops/conv3d/conv3d.h"
+
+namespace pantograph::ops {
+
+// Side of the tiles, or why the problem is not one for this way. Larger tiles take fewer products
+// but more weights: (m + 2)^2 of them for 9. Does not depend on the number of frames.
+struct WinogradChoice {
+  std::int64_t tile_size = 0;
+  std::string refusal;  // where tile_size is 0
+};
+WinogradChoice choose_winograd(const Conv3dProblem& problem);
+
+// The rows of tiles that are worked on at a time: few enough for `limit` bytes of transformed input
+// and products where one row fits, and about as many in each part.
+std::vector<geometry::WinogradTiles> winograd_parts(const Conv3dProblem& problem,
+                                                    std::int64_t tile_size, std::size_t limit);
+// Bytes of the transformed input, [components][frames + taps - 1][tiles][in], and of the products,
+// [components][frames][tiles][out].
+std::size_t winograd_input_bytes(const Conv3dProblem& problem,
+                                 const geometry::WinogradTiles& tiles);
+std::size_t winograd_product_bytes(const Conv3dProblem& problem,
+                                   const geometry::WinogradTiles& tiles);
+
+// A bound on what the transformed input, the transformed weights and the products can come to, for
+// an input whose channels have at most the norm `input_norm` at each position: by the triangle
+// inequality over the transforms' coefficients, and Cauchy's and Schwarz's over channels.
+double winograd_bound(const Conv3dWeights& weights, std::int64_t tile_size, double input_norm);
+
+}  // namespace pantograph::ops
