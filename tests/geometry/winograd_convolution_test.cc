@@ -9,33 +9,14 @@
 #include "core/random.h"
 #include "geometry/winograd.h"
 #include "geometry/winograd_tiles.h"
+#include "support/winograd.h"
 
 namespace pantograph::geometry {
 namespace {
 
-double to_double(const Rational& value) {
-  return static_cast<double>(value.numerator) / static_cast<double>(value.denominator);
-}
-
-template <std::size_t kRows, std::size_t kColumns>
-using Square = std::array<std::array<double, kColumns>, kRows>;
-
-// matrix * square * matrix^T
-template <std::size_t kRows, std::size_t kColumns>
-Square<kRows, kRows> transform(const RationalMatrix<kRows, kColumns>& matrix,
-                               const Square<kColumns, kColumns>& square) {
-  Square<kRows, kRows> result{};
-  for (std::size_t i = 0; i < kRows; ++i) {
-    for (std::size_t j = 0; j < kRows; ++j) {
-      for (std::size_t k = 0; k < kColumns; ++k) {
-        for (std::size_t l = 0; l < kColumns; ++l) {
-          result[i][j] += to_double(matrix[i][k]) * to_double(matrix[j][l]) * square[k][l];
-        }
-      }
-    }
-  }
-  return result;
-}
+using test::Square;
+using test::to_doubles;
+using test::transform;
 
 struct Sizes {
   std::int64_t frames, taps, height, width, in, out;
@@ -83,27 +64,27 @@ class Convolution {
     std::vector<double> u(static_cast<std::size_t>(components * s_.out * s_.taps * s_.in));
     for (std::int64_t row = 0; row < in_rows; ++row) {
       for (std::int64_t c = 0; c < s_.in; ++c) {
-        Square<kInputs, kInputs> tile{};
+        Square<kInputs> tile{};
         for (std::size_t i = 0; i < kInputs; ++i) {
           for (std::size_t j = 0; j < kInputs; ++j) {
             tile[i][j] = input(row / per_frame, tiles.top(row % per_frame) + std::int64_t(i) - 1,
                                tiles.left(row % per_frame) + std::int64_t(j) - 1, c);
           }
         }
-        scatter(transform(winograd.input, tile), v, row * s_.in + c, in_rows * s_.in);
+        scatter(transform(to_doubles(winograd.input), tile), v, row * s_.in + c, in_rows * s_.in);
       }
     }
     for (std::int64_t i = 0; i < s_.out * s_.taps * s_.in; ++i) {
       const std::int64_t c = i % s_.in, tap = i / s_.in % s_.taps, out = i / s_.in / s_.taps;
-      Square<3, 3> filter{};
+      Square<3> filter{};
       for (std::size_t k = 0; k < 9; ++k) {
         filter[k / 3][k % 3] = weight(out, c, tap, std::int64_t(k / 3), std::int64_t(k % 3));
       }
-      scatter(transform(winograd.weight, filter), u, i, s_.out * s_.taps * s_.in);
+      scatter(transform(to_doubles(winograd.weight), filter), u, i, s_.out * s_.taps * s_.in);
     }
     for (std::int64_t row = 0; row < rows; ++row) {
       for (std::int64_t out = 0; out < s_.out; ++out) {
-        Square<kInputs, kInputs> products{};
+        Square<kInputs> products{};
         for (std::int64_t g = 0; g < components; ++g) {
           double& sum = products[static_cast<std::size_t>(g) / kInputs]
                                 [static_cast<std::size_t>(g) % kInputs];
@@ -115,15 +96,15 @@ class Convolution {
             }
           }
         }
-        store(transform(winograd.output, products), tiles, row, out, y);
+        store(transform(to_doubles(winograd.output), products), tiles, row, out, y);
       }
     }
   }
 
  private:
   template <std::size_t kInputs>
-  static void scatter(const Square<kInputs, kInputs>& square, std::vector<double>& to,
-                      std::int64_t at, std::int64_t step) {
+  static void scatter(const Square<kInputs>& square, std::vector<double>& to, std::int64_t at,
+                      std::int64_t step) {
     for (const auto& line : square) {
       for (const double value : line) {
         to[static_cast<std::size_t>(at)] = value;
@@ -133,7 +114,7 @@ class Convolution {
   }
 
   template <std::size_t kSize>
-  void store(const Square<kSize, kSize>& pixels, const WinogradTiles& tiles, std::int64_t row,
+  void store(const Square<kSize>& pixels, const WinogradTiles& tiles, std::int64_t row,
              std::int64_t out, std::vector<double>& y) const {
     const std::int64_t tile = row % tiles.per_frame(), t = row / tiles.per_frame();
     const std::int64_t bottom = std::min(tiles.top(tile) + tiles.size, s_.height);
