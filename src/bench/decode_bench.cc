@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <functional>
-#include <numeric>
 
 #include "bench/gpu_monitor.h"
 #include "bench/kernel_table.h"
@@ -28,16 +26,6 @@ using wan_vae::Session;
 
 double gib(std::size_t bytes) {
   return static_cast<double>(bytes) * 0x1p-30;
-}
-
-// Of the decoder's weights, in bf16.
-std::size_t weight_bytes(const VaeConfig& config) {
-  std::int64_t elements = 0;
-  for (const TensorSpec& spec : wan_vae::decoder_tensors(config)) {
-    elements +=
-        std::accumulate(spec.shape.begin(), spec.shape.end(), std::int64_t{1}, std::multiplies<>());
-  }
-  return static_cast<std::size_t>(elements) * size_of(DType::kBF16);
 }
 
 // Bytes on the device that are the caller's: latents in, frames out.
@@ -177,6 +165,12 @@ class Bench {
             .context = {.device = device_, .stream = stream_.get()}};
   }
 
+  std::size_t weight_bytes(const Workload& workload, Precision precision) const {
+    return wan_vae::weights_on_gpu(*decoder_,
+                                   wan_vae::clip_shape(config_, workload.height, workload.width,
+                                                       decode_options(workload, precision)));
+  }
+
   // One latent is made; every workload of a size is a prefix of it.
   TensorView latents(const Workload& workload, device::Memory& memory) const {
     const std::vector<std::uint16_t> values =
@@ -202,7 +196,6 @@ class Bench {
       device::synchronize(stream_.get());
       frames_per_pass_ = session.frames_per_pass();
       planned_ = session.planned_bytes();
-      expected_ = planned_ + weight_bytes(config_) + wan_vae::kLibrariesOnGpu;
     }
     return seconds_since(begin);
   }
@@ -237,6 +230,8 @@ class Bench {
       }
     }
     const std::size_t peak = monitor_.peak_bytes() - callers;
+    const std::size_t expected =
+        planned_ + weight_bytes(workload, Precision::kBF16) + wan_vae::kLibrariesOnGpu;
     std::sort(times.begin(), times.end());
     const double flops =
         decode_flops(config_, workload.latent_frames, workload.height, workload.width);
@@ -253,12 +248,12 @@ class Bench {
         {"peak_bytes", Json(static_cast<std::int64_t>(peak))},
         {"output_bytes", Json(static_cast<std::int64_t>(video.bytes()))},
         {"planned_session_bytes", Json(static_cast<std::int64_t>(planned_))},
-        {"planned_bytes", Json(static_cast<std::int64_t>(expected_))},
+        {"planned_bytes", Json(static_cast<std::int64_t>(expected))},
         {"checksum", Json(std::to_string(checked))},
     };
     std::string line =
         join(workload.name, ": first ", first, " s, peak ", gib(peak), " GiB, planned ",
-             gib(expected_), " GiB, ", frames_per_pass_, " latent frames a pass");
+             gib(expected), " GiB, ", frames_per_pass_, " latent frames a pass");
     if (!times.empty()) {
       const double median = times[times.size() / 2];
       result.insert(result.end(), {{"seconds", Json(median)},
@@ -366,7 +361,7 @@ class Bench {
   std::shared_ptr<const wan_vae::Decoder> decoder_;
   MatrixRate rate_;
   std::int64_t frames_per_pass_ = 0;
-  std::size_t planned_ = 0, expected_ = 0;  // by the last session; with weights and libraries
+  std::size_t planned_ = 0;  // by the last session
 };
 
 }  // namespace

@@ -66,6 +66,13 @@ Gpu require_gpu(int index) {
   return gpu;
 }
 
+int compute_capability(int index) {
+  int major = 0, minor = 0;
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, index));
+  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, index));
+  return 10 * major + minor;
+}
+
 std::string runtime_description() {
   int driver = 0, value = 0;
   cudaDriverGetVersion(&driver);

@@ -4,7 +4,8 @@
 
 namespace pantograph::device {
 
-Memory::Memory(const Device& device, std::size_t bytes, const Allocator& allocator, void* stream)
+Memory::Memory(const Device& device, std::size_t bytes, const Allocator& allocator, void* stream,
+               Fill fill)
     : device_(device), bytes_(bytes) {
   if (device.kind == DeviceKind::kCpu) {
     host_ = Buffer(bytes, allocator);
@@ -24,7 +25,7 @@ Memory::Memory(const Device& device, std::size_t bytes, const Allocator& allocat
     fail(ErrorKind::kOutOfMemory, "no ", format_bytes(bytes), " left on GPU ", device.index, "; ",
          format_bytes(require_gpu(device.index).free_bytes), " are free");
   }
-  clear(data_, bytes, stream);
+  if (fill == Fill::kZero) clear(data_, bytes, stream);
 }
 
 Memory::~Memory() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <utility>
 
@@ -11,13 +12,18 @@
 
 namespace pantograph::device {
 
-// Zeroed bytes on a CPU or a GPU, from the allocator's callbacks where it has them.
+enum class Fill : std::uint8_t {
+  kZero,
+  kNone  // whatever is there; on a CPU zeros all the same
+};
+
+// Bytes on a CPU or a GPU, from the allocator's callbacks where it has them.
 class Memory {
  public:
   Memory() = default;
-  // Zeroed in the order of `stream`. Throws Error(kOutOfMemory).
+  // Filled in the order of `stream`. Throws Error(kOutOfMemory).
   Memory(const Device& device, std::size_t bytes, const Allocator& allocator = {},
-         void* stream = nullptr);
+         void* stream = nullptr, Fill fill = Fill::kZero);
   Memory(Memory&& other) noexcept { swap(other); }
   Memory& operator=(Memory&& other) noexcept {
     swap(other);

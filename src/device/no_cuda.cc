@@ -24,6 +24,9 @@ std::vector<Gpu> gpus() {
 Gpu require_gpu(int /*index*/) {
   no_cuda();
 }
+int compute_capability(int /*index*/) {
+  no_cuda();
+}
 std::string runtime_description() {
   return "not in this build";
 }

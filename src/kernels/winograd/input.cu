@@ -1,6 +1,6 @@
-// A warp for 64 channels of a tile: copied to shared memory with its halo, transformed in
-// registers, put back in its place and copied from there. Warps work by themselves, each with a
-// ring of buffers: while one is transformed the next is on its way in and the last on its way out.
+// A block for 256 channels of a tile, copied to shared memory with its halo, transformed in
+// registers, put back in its place and copied from there. Of a ring of buffers one is transformed
+// while the next is on its way in and the last on its way out.
 #include <algorithm>
 
 #include "kernels/winograd/maps.h"
@@ -11,25 +11,25 @@
 namespace pantograph::kernels {
 namespace {
 
-constexpr int kWarps = 8, kBuffers = 3;
+constexpr int kThreads = kChannelsOfBox / 2, kBuffers = 3, kBlocks = 2;  // of a multiprocessor
 
 template <int kSize>
 struct Shared {
   static constexpr int kInputs = kSize + 2;
-  alignas(128) std::uint32_t tile[kWarps][kBuffers][kInputs * kInputs][32];
-  std::uint64_t loaded[kWarps][kBuffers];
+  alignas(128) std::uint32_t tile[kBuffers][kInputs * kInputs][kThreads];
+  std::uint64_t loaded[kBuffers];
 };
 
 struct Arguments {
   CUtensorMap x, v;
   Tiling tiling;
-  std::int32_t chunks;  // of 64 channels
+  std::int32_t chunks;  // of channels
   std::int64_t parts;   // rows times chunks
 };
 
 // tile[component] = transform of tile[pixel], for the two channels of a thread.
 template <int kSize>
-__device__ void transform_tile(std::uint32_t (*tile)[32], int lane) {
+__device__ void transform_tile(std::uint32_t (*tile)[kThreads], int thread) {
   constexpr int kInputs = kSize + 2;
   float half_low[kInputs][kInputs], half_high[kInputs][kInputs];  // [component row][column]
 #pragma unroll
@@ -37,7 +37,7 @@ __device__ void transform_tile(std::uint32_t (*tile)[32], int lane) {
     float low[kInputs], high[kInputs], v[kInputs];
 #pragma unroll
     for (int i = 0; i < kInputs; ++i) {
-      const float2 values = unpack_bf16(tile[i * kInputs + j][lane]);
+      const float2 values = unpack_bf16(tile[i * kInputs + j][thread]);
       low[i] = values.x, high[i] = values.y;
     }
     transform_input<kSize>(low, v);
@@ -53,52 +53,49 @@ __device__ void transform_tile(std::uint32_t (*tile)[32], int lane) {
     transform_input<kSize>(half_low[i], low);
     transform_input<kSize>(half_high[i], high);
 #pragma unroll
-    for (int j = 0; j < kInputs; ++j) tile[i * kInputs + j][lane] = pack_f16(low[j], high[j]);
+    for (int j = 0; j < kInputs; ++j) tile[i * kInputs + j][thread] = pack_f16(low[j], high[j]);
   }
 }
 
 template <int kSize>
-__global__ void __launch_bounds__(32 * kWarps, 1)
+__global__ void __launch_bounds__(kThreads, kBlocks)
     winograd_input_kernel(const __grid_constant__ Arguments p) {
   extern __shared__ std::byte memory[];
   auto& shared = aligned_shared<Shared<kSize>>(memory);
-  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  auto* tiles = shared.tile[warp];
-  std::uint64_t* loaded = shared.loaded[warp];
-  if (lane == 0) {
-    for (int buffer = 0; buffer < kBuffers; ++buffer) init_barrier(&loaded[buffer], 1);
+  const int thread = static_cast<int>(threadIdx.x);
+  if (thread == 0) {
+    for (int buffer = 0; buffer < kBuffers; ++buffer) init_barrier(&shared.loaded[buffer], 1);
     fence_barrier_init();
   }
-  __syncwarp();
-  const std::int64_t first = std::int64_t{blockIdx.x} * kWarps + warp;
-  const std::int64_t step = std::int64_t{gridDim.x} * kWarps;
-  const auto load = [&](std::int64_t part, int buffer) {
-    PixelsAt at = p.tiling.pixels(static_cast<std::int32_t>(part / p.chunks),
-                                  static_cast<std::int32_t>(part % p.chunks) * kChannelsOfBox);
-    --at.row, --at.column;  // the halo
-    arrive_expecting(&loaded[buffer], sizeof tiles[buffer]);
-    load_box(p.x, at, tiles[buffer], &loaded[buffer]);
+  __syncthreads();
+  const std::int64_t first = blockIdx.x, step = gridDim.x;
+  const auto channel = [&](std::int64_t part) {
+    return static_cast<std::int32_t>(part % p.chunks) * kChannelsOfBox;
   };
-  if (lane == 0) {
-    for (int ahead = 0; ahead < kBuffers - 1; ++ahead) {
+  const auto load = [&](std::int64_t part, int buffer) {
+    PixelsAt at = p.tiling.pixels(static_cast<std::int32_t>(part / p.chunks), channel(part));
+    --at.row, --at.column;  // the halo
+    arrive_expecting(&shared.loaded[buffer], sizeof shared.tile[buffer]);
+    load_box(p.x, at, shared.tile[buffer], &shared.loaded[buffer]);
+  };
+  constexpr int kAhead = kBuffers - 1;
+  if (thread == 0) {
+    for (int ahead = 0; ahead < kAhead; ++ahead) {
       if (first + ahead * step < p.parts) load(first + ahead * step, ahead);
     }
   }
   int buffer = 0;
   std::uint32_t parity = 0;
   for (std::int64_t part = first; part < p.parts; part += step) {
-    wait(&loaded[buffer], parity);
-    transform_tile<kSize>(tiles[buffer], lane);
+    wait(&shared.loaded[buffer], parity);
+    transform_tile<kSize>(shared.tile[buffer], thread);
     fence_for_copies();
-    __syncwarp();
-    if (lane == 0) {
-      store_box(p.v,
-                BoxAt{static_cast<std::int32_t>(part % p.chunks) * kChannelsOfBox,
-                      static_cast<std::int32_t>(part / p.chunks), 0},
-                tiles[buffer]);
-      constexpr int kAhead = kBuffers - 1;
+    __syncthreads();
+    if (thread == 0) {
+      store_box(p.v, BoxAt{channel(part), static_cast<std::int32_t>(part / p.chunks), 0},
+                shared.tile[buffer]);
       if (part + kAhead * step < p.parts) {
-        wait_for_stores_to_read<1>();  // of all but the one that has just begun
+        wait_for_stores_to_read<1>();  // all but the one that has just begun
         load(part + kAhead * step, (buffer + kAhead) % kBuffers);
       }
     }
@@ -107,7 +104,7 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
       parity ^= 1;
     }
   }
-  if (lane == 0) wait_for_stores();
+  if (thread == 0) wait_for_stores();
 }
 
 template <int kSize>
@@ -122,8 +119,8 @@ cudaError_t launch(const Arguments& p, cudaStream_t stream) {
     status = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
   }
   if (status != cudaSuccess) return status;
-  const std::int64_t blocks = std::min<std::int64_t>(processors, (p.parts + kWarps - 1) / kWarps);
-  kernel<<<static_cast<unsigned>(blocks), 32 * kWarps, kBytes, stream>>>(p);
+  const std::int64_t blocks = std::min<std::int64_t>(processors * kBlocks, p.parts);
+  kernel<<<static_cast<unsigned>(blocks), kThreads, kBytes, stream>>>(p);
   return cudaGetLastError();
 }
 

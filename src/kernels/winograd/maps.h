@@ -1,4 +1,5 @@
-// Tensor maps of what the transforms read and write: 64 channels, 128 bytes, of a tile at a time.
+// Tensor maps of what the transforms read and write: 256 channels of a tile at a time, as many as a
+// box takes. Narrower boxes move less a second.
 #pragma once
 
 #include "geometry/winograd_tiles.h"
@@ -6,7 +7,7 @@
 
 namespace pantograph::kernels {
 
-inline constexpr int kChannelsOfBox = 64;
+inline constexpr int kChannelsOfBox = 256;
 
 // Of [components][rows][channels], f16: all components of one row.
 inline cudaError_t map_components(CUtensorMap& map, const void* data, std::int64_t components,

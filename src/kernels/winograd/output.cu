@@ -1,6 +1,6 @@
 // A block for a tile with all of its channels, so that the norm over the channels of a pixel stays
-// inside; a warp for 64 of them. Products come in and pixels go out as boxes; the next tile's
-// products are on their way as soon as this one's are in registers.
+// inside. Products come in and pixels go out as boxes; the next tile's products are on their way as
+// soon as this one's are in registers.
 #include <algorithm>
 
 #include "kernels/winograd/maps.h"
@@ -12,13 +12,16 @@
 namespace pantograph::kernels {
 namespace {
 
-template <int kSize, int kWarps>
+constexpr int kBoxThreads = kChannelsOfBox / 2;
+
+template <int kSize, int kBoxes>
 struct Shared {
   static constexpr int kPixels = kSize * kSize, kComponents = (kSize + 2) * (kSize + 2);
-  alignas(128) std::uint32_t products[kWarps][kComponents][32];
+  static constexpr int kWarps = kBoxes * kBoxThreads / 32;
+  alignas(128) std::uint32_t products[kBoxes][kComponents][kBoxThreads];
   // Residual, then y, then y's norm.
-  alignas(128) std::uint32_t pixels[kWarps][kPixels][32];
-  std::uint64_t products_loaded[kWarps], residual_loaded[kWarps];
+  alignas(128) std::uint32_t pixels[kBoxes][kPixels][kBoxThreads];
+  std::uint64_t products_loaded, residual_loaded;
   float squares[kWarps][kPixels], factors[kPixels];
 };
 
@@ -36,55 +39,65 @@ __device__ float silu(float v) {
 }
 
 // Blocks that a multiprocessor should hold: 16 warps of the larger tile, 24 of the smaller.
-template <int kSize, int kWarps>
-constexpr int kBlocks = kSize == 6 ? 16 / kWarps : (kWarps == 16 ? 1 : 24 / kWarps);
+template <int kSize, int kBoxes>
+constexpr int kBlocks = kSize == 6 ? 4 / kBoxes : (kBoxes == 4 ? 1 : 6 / kBoxes);
 
-template <int kSize, int kWarps, bool kNorm>
-__global__ void __launch_bounds__(32 * kWarps, kBlocks<kSize, kWarps>)
+template <int kSize, int kBoxes, bool kNorm>
+__global__ void __launch_bounds__(kBoxes* kBoxThreads, kBlocks<kSize, kBoxes>)
     winograd_output_kernel(const __grid_constant__ Arguments p) {
-  constexpr int kInputs = kSize + 2, kPixels = kSize * kSize;
+  constexpr int kInputs = kSize + 2, kPixels = kSize * kSize, kThreads = kBoxes * kBoxThreads;
   extern __shared__ std::byte memory[];
-  auto& shared = aligned_shared<Shared<kSize, kWarps>>(memory);
-  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  auto* products = shared.products[warp];
-  auto* pixels = shared.pixels[warp];
-  std::uint64_t* products_loaded = &shared.products_loaded[warp];
-  std::uint64_t* residual_loaded = &shared.residual_loaded[warp];
-  if (lane == 0) {
-    init_barrier(products_loaded, 1);
-    init_barrier(residual_loaded, 1);
+  auto& shared = aligned_shared<Shared<kSize, kBoxes>>(memory);
+  const int thread = static_cast<int>(threadIdx.x);
+  auto* products = shared.products[thread / kBoxThreads];
+  auto* pixels = shared.pixels[thread / kBoxThreads];
+  const int word = thread % kBoxThreads;        // of a box's rows
+  const bool copies = thread == kThreads - 32;  // not of the warps that sum up the squares
+  if (copies) {
+    init_barrier(&shared.products_loaded, 1);
+    init_barrier(&shared.residual_loaded, 1);
     fence_barrier_init();
   }
-  __syncwarp();
-  const std::int32_t channel = warp * kChannelsOfBox;
-  const float2 bias = reinterpret_cast<const float2*>(p.bias + channel)[lane];
+  __syncthreads();
+  const float2 bias = reinterpret_cast<const float2*>(p.bias)[thread];
   float2 gamma{};
-  if constexpr (kNorm) gamma = reinterpret_cast<const float2*>(p.gamma + channel)[lane];
+  if constexpr (kNorm) gamma = reinterpret_cast<const float2*>(p.gamma)[thread];
   const auto load_products = [&](std::int32_t row) {
-    arrive_expecting(products_loaded, sizeof shared.products[warp]);
-    load_box(p.products, BoxAt{channel, row, 0}, products, products_loaded);
+    arrive_expecting(&shared.products_loaded, sizeof shared.products);
+    for (int box = 0; box < kBoxes; ++box) {
+      load_box(p.products, BoxAt{box * kChannelsOfBox, row, 0}, shared.products[box],
+               &shared.products_loaded);
+    }
   };
   const auto load_residual = [&](std::int32_t row) {
-    arrive_expecting(residual_loaded, sizeof shared.pixels[warp]);
-    load_box(p.residual, p.tiling.pixels(row, channel), pixels, residual_loaded);
+    arrive_expecting(&shared.residual_loaded, sizeof shared.pixels);
+    for (int box = 0; box < kBoxes; ++box) {
+      load_box(p.residual, p.tiling.pixels(row, box * kChannelsOfBox), shared.pixels[box],
+               &shared.residual_loaded);
+    }
+  };
+  const auto store_pixels = [&](const CUtensorMap& map, PixelsAt at) {
+    for (int box = 0; box < kBoxes; ++box, at.channel += kChannelsOfBox) {
+      store_box(map, at, shared.pixels[box]);
+    }
   };
 
   const auto first = static_cast<std::int32_t>(blockIdx.x);
   const auto step = static_cast<std::int32_t>(gridDim.x);
-  if (lane == 0) {
+  if (copies) {
     load_products(first);
     if (p.has_residual) load_residual(first);
   }
   std::uint32_t parity = 0;
   for (std::int32_t row = first; row < p.rows; row += step, parity ^= 1) {
-    wait(products_loaded, parity);
+    wait(&shared.products_loaded, parity);
     float half_low[kSize][kInputs], half_high[kSize][kInputs];  // [pixel row][component column]
 #pragma unroll
     for (int j = 0; j < kInputs; ++j) {
       float low[kInputs], high[kInputs], y[kSize];
 #pragma unroll
       for (int i = 0; i < kInputs; ++i) {
-        const float2 values = unpack_f16(products[i * kInputs + j][lane]);
+        const float2 values = unpack_f16(products[i * kInputs + j][word]);
         low[i] = values.x, high[i] = values.y;
       }
       transform_output<kSize>(low, y);
@@ -95,16 +108,11 @@ __global__ void __launch_bounds__(32 * kWarps, kBlocks<kSize, kWarps>)
       for (int i = 0; i < kSize; ++i) half_high[i][j] = y[i];
     }
     fence_for_copies();
-    __syncwarp();
-    if (lane == 0 && row + step < p.rows) load_products(row + step);
+    if (copies && !p.has_residual) wait_for_stores_to_read<0>();  // of the tile before
+    __syncthreads();
+    if (copies && row + step < p.rows) load_products(row + step);
 
-    const PixelsAt at = p.tiling.pixels(row, channel);
-    if (p.has_residual) {
-      wait(residual_loaded, parity);
-    } else {
-      if (lane == 0) wait_for_stores_to_read<0>();  // of the tile before, from the same pixels
-      __syncwarp();
-    }
+    if (p.has_residual) wait(&shared.residual_loaded, parity);
     std::uint32_t rounded[kPixels];
     float squares[kPixels];
 #pragma unroll
@@ -117,70 +125,70 @@ __global__ void __launch_bounds__(32 * kWarps, kBlocks<kSize, kWarps>)
         const int pixel = i * kSize + j;
         float2 value = {low[j] + bias.x, high[j] + bias.y};
         if (p.has_residual) {
-          const float2 residual = unpack_bf16(pixels[pixel][lane]);
+          const float2 residual = unpack_bf16(pixels[pixel][word]);
           value.x += residual.x, value.y += residual.y;
         }
-        const std::uint32_t word = pack_bf16(value.x, value.y);
-        if (p.has_y) pixels[pixel][lane] = word;
+        const std::uint32_t packed = pack_bf16(value.x, value.y);
+        if (p.has_y) pixels[pixel][word] = packed;
         if constexpr (kNorm) {
-          const float2 kept = unpack_bf16(word);
-          rounded[pixel] = word;
+          const float2 kept = unpack_bf16(packed);
+          rounded[pixel] = packed;
           squares[pixel] = kept.x * kept.x + kept.y * kept.y;
         }
       }
     }
-    if (p.has_y) {
-      fence_for_copies();
-      __syncwarp();
-      if (lane == 0) store_box(p.y, at, pixels);
-    }
     if constexpr (kNorm) {
       SummedRange range{0, kPixels};
-      sum_scattered<kPixels>(squares, lane, range);
+      sum_scattered<kPixels>(squares, thread % 32, range);
 #pragma unroll
       for (int k = 0; k < (kPixels + 31) / 32; ++k) {
-        if (k < range.count) shared.squares[warp][range.first + k] = squares[k];
+        if (k < range.count) shared.squares[thread / 32][range.first + k] = squares[k];
       }
-      __syncthreads();
-      if (threadIdx.x < kPixels) {
+    }
+    fence_for_copies();
+    __syncthreads();
+    const PixelsAt at = p.tiling.pixels(row, 0);
+    if (copies && p.has_y) store_pixels(p.y, at);
+    if constexpr (kNorm) {
+      if (thread < kPixels) {
         float sum = 0;
 #pragma unroll
-        for (int other = 0; other < kWarps; ++other) sum += shared.squares[other][threadIdx.x];
-        constexpr float kChannels = kWarps * kChannelsOfBox;
-        shared.factors[threadIdx.x] = sqrtf(kChannels) / fmaxf(sqrtf(sum), 1e-12F);
+        for (int warp = 0; warp < kThreads / 32; ++warp) sum += shared.squares[warp][thread];
+        constexpr float kChannels = kBoxes * kChannelsOfBox;
+        shared.factors[thread] = sqrtf(kChannels) / fmaxf(sqrtf(sum), 1e-12F);
       }
-      if (lane == 0) wait_for_stores_to_read<0>();  // of y
+      if (copies) wait_for_stores_to_read<0>();  // of y
       __syncthreads();
 #pragma unroll
       for (int pixel = 0; pixel < kPixels; ++pixel) {
         const float2 value = unpack_bf16(rounded[pixel]);
         const float factor = shared.factors[pixel];
-        pixels[pixel][lane] =
+        pixels[pixel][word] =
             pack_bf16(silu(value.x * factor * gamma.x), silu(value.y * factor * gamma.y));
       }
       fence_for_copies();
-      __syncwarp();
-      if (lane == 0) {
-        store_box(p.normed, at, pixels);
+      __syncthreads();
+      if (copies) {
+        store_pixels(p.normed, at);
         const std::int32_t slot = at.frame + p.history_frames - p.frames;
         if (slot >= 0 && p.history_frames > 0) {
-          store_box(p.history, PixelsAt{channel, at.column, at.row, slot}, pixels);
+          store_pixels(p.history, PixelsAt{0, at.column, at.row, slot});
         }
       }
     }
-    if (lane == 0 && p.has_residual && row + step < p.rows) {
+    if (copies && p.has_residual && row + step < p.rows) {
       wait_for_stores_to_read<0>();
       load_residual(row + step);
     }
   }
-  if (lane == 0) wait_for_stores();
+  if (copies) wait_for_stores();
 }
 
-template <int kSize, int kWarps>
+template <int kSize, int kBoxes>
 cudaError_t launch(const Arguments& p, cudaStream_t stream) {
-  constexpr int kBytes = kSharedBytesOf<Shared<kSize, kWarps>>, kThreads = 32 * kWarps;
-  const auto kernel = p.gamma != nullptr ? winograd_output_kernel<kSize, kWarps, true>
-                                         : winograd_output_kernel<kSize, kWarps, false>;
+  constexpr int kBytes = kSharedBytesOf<Shared<kSize, kBoxes>>, kThreads = kBoxes * kBoxThreads;
+  const auto kernel = p.gamma != nullptr ? winograd_output_kernel<kSize, kBoxes, true>
+                                         : winograd_output_kernel<kSize, kBoxes, false>;
   int device = 0, processors = 0, resident = 0;
   cudaError_t status =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
@@ -232,11 +240,11 @@ cudaError_t winograd_output(const WinogradOutput& p, cudaStream_t stream) {
   if (!WinogradOutput::takes_channels(p.tiles.size, p.channels)) return cudaErrorInvalidValue;
   switch (p.channels) {
     case 256:
-      return p.tiles.size == 4 ? launch<4, 4>(arguments, stream) : launch<6, 4>(arguments, stream);
+      return p.tiles.size == 4 ? launch<4, 1>(arguments, stream) : launch<6, 1>(arguments, stream);
     case 512:
-      return p.tiles.size == 4 ? launch<4, 8>(arguments, stream) : launch<6, 8>(arguments, stream);
+      return p.tiles.size == 4 ? launch<4, 2>(arguments, stream) : launch<6, 2>(arguments, stream);
     default:
-      return launch<4, 16>(arguments, stream);
+      return launch<4, 4>(arguments, stream);
   }
 }
 

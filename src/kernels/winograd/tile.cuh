@@ -1,4 +1,4 @@
-// What both transforms do to a tile: two channels a thread, 64 a warp.
+// What both transforms do to a tile: a thread for two channels.
 #pragma once
 
 #include <cuda_bf16.h>

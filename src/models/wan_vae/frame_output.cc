@@ -80,7 +80,6 @@ void FrameOutput::allocate(const ExecutionContext& context) {
   copies_ = device::Stream(device::create_stream());
   for (Slot& slot : slots_) {
     slot.frames = device::Memory(context.device, largest_, context.allocator, context.stream);
-    slot.host = device::PinnedMemory(device::allocate_pinned(largest_));
     slot.made = device::Event(device::create_event());
     slot.copied = device::Event(device::create_event());
   }
@@ -89,6 +88,14 @@ void FrameOutput::allocate(const ExecutionContext& context) {
 void FrameOutput::begin(FrameSink& sink) {
   sink_ = &sink;
   format_ = sink.preferred_format();
+  if (format_.device.kind == DeviceKind::kCuda) return;
+  // Page-locked memory takes long to get: no more of it than frames in this layout need.
+  const std::size_t bytes = format_.layout == PixelLayout::kRgbF32 ? largest_ : largest_ / 4;
+  for (Slot& slot : slots_) {
+    if (copies_.get() == nullptr || slot.host_bytes >= bytes) continue;
+    slot.host = device::PinnedMemory(device::allocate_pinned(bytes));
+    slot.host_bytes = bytes;
+  }
 }
 
 void FrameOutput::finish() {

@@ -31,6 +31,7 @@ class FrameOutput {
   struct Slot {
     device::Memory frames;
     device::PinnedMemory host;
+    std::size_t host_bytes = 0;
     device::Event made, copied;
     TensorView pending;  // on the host; rank 0: none
   };

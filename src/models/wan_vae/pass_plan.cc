@@ -14,8 +14,10 @@ namespace {
 // What a decode takes by itself: beyond this, larger passes bring almost nothing.
 constexpr std::size_t kUsualOnCpu = std::size_t{3} << 29;   // 1.5 GiB
 constexpr std::size_t kUsualOnGpu = std::size_t{15} << 29;  // 7.5 GiB
-constexpr std::int64_t kLongestSide = 1 << 16;              // oneDNN counts sides in 32 bits
-constexpr std::size_t kLeftOnGpu = std::size_t{384} << 20;  // for libraries' code and workspaces
+// Where convolutions go through transforms, which read the history again for each pass.
+constexpr std::size_t kUsualOnHopper = std::size_t{23} << 29;  // 11.5 GiB
+constexpr std::int64_t kLongestSide = 1 << 16;                 // oneDNN counts sides in 32 bits
+constexpr std::size_t kLeftOnGpu = std::size_t{384} << 20;     // for libraries' code and workspaces
 
 // Fastest first. On a CPU few latent frames fill it, and memory is better spent on one group of all
 // their frames. On a GPU the low resolutions want many latent frames, and groups of a few frames
@@ -59,35 +61,49 @@ struct Room {
   bool weights_too = false;  // those that are not packed yet take their share
 };
 
+// Passes that take the memory they would and touch none of it.
+struct Planning {
+  Planning(const ClipShape& of, std::size_t limit) : clip(of), output(of.patch) {
+    arena.bind(nullptr, limit);
+  }
+  // One that begins the clip, and one that goes on with it.
+  void pass(const Decoder& decoder, const PassSize& size, std::int64_t frames) {
+    const Pass pass{
+        .ops = {.device = clip.device, .arena = &arena, .plans = &plans, .planning = true},
+        .state = &state,
+        .dtype = clip.dtype};
+    for (const bool first : {true, false}) {
+      decoder.decode(pass, size, placeholder(clip, frames), clip.scale, first,
+                     [&](const Pass& p, const FramesView& patches) { output.emit(p, patches); });
+    }
+  }
+
+  const ClipShape& clip;
+  Arena arena;
+  ops::PlanCache plans;
+  CausalState state;
+  FrameOutput output;
+};
+
 // Nothing where the passes need more room; planning stops there, for oneDNN can think for minutes
 // about shapes that no machine holds.
 std::optional<PassPlan> measure(const Decoder& decoder, const ClipShape& clip, const PassSize& size,
                                 const Room& room) {
-  Arena arena;
-  arena.bind(nullptr, room.bytes);
-  ops::PlanCache plans;
-  CausalState state;
-  FrameOutput output(clip.patch);
-  const Pass pass{
-      .ops = {.device = clip.device, .arena = &arena, .plans = &plans, .planning = true},
-      .state = &state,
-      .dtype = clip.dtype};
+  Planning planning(clip, room.bytes);
   try {
     for (std::int64_t frames = size.latent_frames; frames > 0; frames = shorter_pass(frames)) {
-      for (const bool first : {true, false}) {
-        decoder.decode(pass, size, placeholder(clip, frames), clip.scale, first,
-                       [&](const Pass& p, const FramesView& patches) { output.emit(p, patches); });
-      }
+      planning.pass(decoder, size, frames);
     }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kOutOfMemory) throw;
     return std::nullopt;
   }
   const bool gpu = clip.device.kind == DeviceKind::kCuda;
-  const std::size_t bytes = arena.peak() + state.bytes() + (gpu ? output.bytes() : 0);
-  const std::size_t weights = room.weights_too ? plans.bytes_to_pack() : 0;
+  const std::size_t slab = planning.arena.peak();
+  const std::size_t bytes = slab + planning.state.bytes() + (gpu ? planning.output.bytes() : 0);
+  const std::size_t weights = room.weights_too ? planning.plans.bytes_to_pack() : 0;
   if (weights > room.bytes || bytes > room.bytes - weights) return std::nullopt;
-  return PassPlan{.size = size, .bytes = bytes, .slab_bytes = arena.peak()};
+  return PassPlan{.size = size, .bytes = bytes, .slab_bytes = slab};
 }
 
 std::size_t free_memory(const Device& device, std::size_t reserved) {
@@ -95,6 +111,13 @@ std::size_t free_memory(const Device& device, std::size_t reserved) {
   const std::size_t free = cpu ? available_memory() : device::require_gpu(device.index).free_bytes;
   const std::size_t taken = reserved + (cpu ? 0 : kLeftOnGpu);
   return free > taken ? free - taken : 0;
+}
+
+// What a decode takes by itself.
+std::size_t usual(const ClipShape& clip) {
+  if (clip.device.kind == DeviceKind::kCpu) return kUsualOnCpu;
+  const bool hopper = device::compute_capability(clip.device.index) == 90;
+  return hopper && clip.dtype == DType::kBF16 ? kUsualOnHopper : kUsualOnGpu;
 }
 
 DType activation_type(const DecodeOptions& options) {
@@ -134,6 +157,12 @@ ClipShape clip_shape(const VaeConfig& config, std::int64_t height, std::int64_t 
           .dtype = activation_type(options)};
 }
 
+std::size_t weights_on_gpu(const Decoder& decoder, const ClipShape& clip) {
+  Planning planning(clip, 0);
+  planning.pass(decoder, {.latent_frames = 1, .group_frames = 1}, 1);
+  return planning.plans.weight_bytes();
+}
+
 TensorView placeholder(const ClipShape& clip, std::int64_t frames) {
   return {.rank = 4, .shape = {clip.channels, frames, clip.height, clip.width}};
 }
@@ -155,7 +184,7 @@ PassPlan choose_pass(const Decoder& decoder, const ClipShape& clip, std::int64_t
                                     : join("available on GPU ", clip.device.index);
   const std::size_t most = limited ? limit : free_memory(clip.device, reserved);
   const Room room = {.bytes = most, .weights_too = !limited};
-  const std::size_t wanted = limited ? limit : std::min(most, cpu ? kUsualOnCpu : kUsualOnGpu);
+  const std::size_t wanted = limited ? limit : std::min(most, usual(clip));
   std::optional<PassPlan> smallest;
   for (const PassSize& size : candidates(clip, frames_per_pass)) {
     const auto plan = measure(decoder, clip, size, room);

@@ -38,6 +38,9 @@ struct PassPlan {
 PassPlan choose_pass(const Decoder& decoder, const ClipShape& clip, std::int64_t frames_per_pass,
                      std::size_t limit, std::size_t reserved = 0);
 
+// What the weights of a clip's decode take of a GPU, in the layouts that its convolutions want.
+std::size_t weights_on_gpu(const Decoder& decoder, const ClipShape& clip);
+
 // The next shorter pass: a power of two, so that few sizes make up any number of frames. Each has
 // its memory counted, for one may need more than a longer one, whose blocks fit other gaps; 0
 // after 1.

@@ -28,7 +28,7 @@ Session::Session(std::shared_ptr<const Decoder> decoder, const VaeConfig& config
   plan_passes();
   state_.allocate(options_.context);
   slab_ = device::Memory(clip_.device, plan_.slab_bytes, options_.context.allocator,
-                         options_.context.stream);
+                         options_.context.stream, device::Fill::kNone);
   if (gpu) output_.allocate(options_.context);
   arena_.bind(slab_.data(), slab_.bytes());
   prepare();

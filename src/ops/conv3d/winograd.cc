@@ -166,8 +166,7 @@ class Winograd final : public Conv3dImplementation {
   [[nodiscard]] std::optional<std::string> refuses(const Conv3dProblem& problem,
                                                    const Device& device) const override {
     if (device.kind != DeviceKind::kCuda) return "runs on a GPU only";
-    const device::Gpu gpu = device::require_gpu(device.index);
-    if (gpu.major != 9 || gpu.minor != 0) return "runs on Hopper only";
+    if (device::compute_capability(device.index) != 90) return "runs on Hopper only";
     const WinogradChoice choice = choose_winograd(problem);
     if (choice.tile_size == 0) return choice.refusal;
     return std::nullopt;

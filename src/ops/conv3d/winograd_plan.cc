@@ -11,7 +11,7 @@
 namespace pantograph::ops {
 namespace {
 
-constexpr std::int64_t kChannelStep = 64, kOutChannelStep = 256;
+constexpr std::int64_t kChannelStep = 256;
 // Of in_channels x out_channels: beyond it 64 components of weights would be more than the
 // activations.
 constexpr std::int64_t kMostForLargeTiles = std::int64_t{512} << 10;
@@ -55,9 +55,10 @@ WinogradChoice choose_winograd(const Conv3dProblem& p) {
   if (p.dtype != DType::kBF16) return {.refusal = "bf16 only"};
   if (p.kernel.height != 3 || p.kernel.width != 3) return {.refusal = "3 x 3 in space only"};
   if (p.shift != KernelShift{}) return {.refusal = "no shifts"};
-  if (p.in_channels % kChannelStep != 0 || p.out_channels % kOutChannelStep != 0 ||
-      p.out_channels > 1024 || p.out_channels == 768) {
-    return {.refusal = "64 k to 256, 512 or 1024 channels only"};
+  const std::int64_t boxes = p.out_channels / kChannelStep;
+  if (p.in_channels % kChannelStep != 0 || p.out_channels % kChannelStep != 0 ||
+      (boxes != 1 && boxes != 2 && boxes != 4)) {
+    return {.refusal = "multiples of 256 to 256, 512 or 1024 channels only"};
   }
   std::int64_t positions = p.frames + p.kernel.time - 1;
   if (!checked_multiply(positions, p.height, positions) ||
