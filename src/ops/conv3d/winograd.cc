@@ -14,7 +14,7 @@ namespace {
 
 // Beyond it, working on all of a frame's tiles at a time brings little.
 constexpr std::size_t kWorkspace = std::size_t{2} << 30;
-constexpr double kLargestF16 = 65504;
+constexpr double kLargest = 65504 / 1.01;  // of f16, less what rounding the factors adds
 
 struct WinogradPack final : PackedWeights {
   Device device;
@@ -176,7 +176,7 @@ class Winograd final : public Conv3dImplementation {
     if (!weights.input_norm()) return "nothing bounds the input";
     const double bound =
         winograd_bound(weights, choose_winograd(problem).tile_size, *weights.input_norm());
-    if (bound <= kLargestF16) return std::nullopt;
+    if (bound <= kLargest) return std::nullopt;
     return join("values up to ", bound, " would overflow f16");
   }
   [[nodiscard]] std::unique_ptr<Conv3dPlan> plan(const Conv3dProblem& problem,
