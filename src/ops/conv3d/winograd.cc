@@ -166,9 +166,9 @@ class Winograd final : public Conv3dImplementation {
   [[nodiscard]] std::optional<std::string> refuses(const Conv3dProblem& problem,
                                                    const Device& device) const override {
     if (device.kind != DeviceKind::kCuda) return "runs on a GPU only";
-    if (device::compute_capability(device.index) != 90) return "runs on Hopper only";
     const WinogradChoice choice = choose_winograd(problem);
     if (choice.tile_size == 0) return choice.refusal;
+    if (device::compute_capability(device.index) != 90) return "runs on Hopper only";
     return std::nullopt;
   }
   [[nodiscard]] std::optional<std::string> refuses_weights(
