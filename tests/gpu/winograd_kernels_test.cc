@@ -17,7 +17,7 @@ using test::GuardedArray;
 using test::Square;
 
 // bf16 keeps 8 bits, f16 11.
-constexpr double kHalfUlpOfBF16 = 0x1p-9 * 1.001, kHalfUlpOfF16 = 0x1p-11 * 1.001;
+constexpr double kHalfUlpOfBF16 = 0x1p-8 * 1.001, kHalfUlpOfF16 = 0x1p-11 * 1.001;
 // What a few dozen steps in f32 may lose, of the sum of what they add.
 constexpr double kOfF32 = 0x1p-18;
 

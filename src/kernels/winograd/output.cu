@@ -237,14 +237,14 @@ cudaError_t winograd_output(const WinogradOutput& p, cudaStream_t stream) {
   arguments.history_frames = static_cast<std::int32_t>(p.norm.history_frames);
   arguments.has_residual = p.residual != nullptr;
   arguments.has_y = p.y != nullptr;
-  if (!WinogradOutput::takes_channels(p.tiles.size, p.channels)) return cudaErrorInvalidValue;
+  if (!WinogradOutput::takes_channels(p.channels)) return cudaErrorInvalidValue;
   switch (p.channels) {
     case 256:
       return p.tiles.size == 4 ? launch<4, 1>(arguments, stream) : launch<6, 1>(arguments, stream);
     case 512:
       return p.tiles.size == 4 ? launch<4, 2>(arguments, stream) : launch<6, 2>(arguments, stream);
     default:
-      return launch<4, 4>(arguments, stream);
+      return p.tiles.size == 4 ? launch<4, 4>(arguments, stream) : launch<6, 4>(arguments, stream);
   }
 }
 

@@ -43,8 +43,8 @@ struct WinogradOutput {
   void* y = nullptr;               // may be left out where there is a norm
   WinogradNorm norm;
   // A block holds all channels of a tile, because a norm needs them.
-  static constexpr bool takes_channels(std::int64_t tile_size, std::int64_t channels) {
-    return channels == 256 || channels == 512 || (channels == 1024 && tile_size == 4);
+  static constexpr bool takes_channels(std::int64_t channels) {
+    return channels == 256 || channels == 512 || channels == 1024;
   }
 };
 cudaError_t winograd_output(const WinogradOutput& problem, cudaStream_t stream);

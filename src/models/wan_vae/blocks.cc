@@ -65,19 +65,25 @@ ResidualBlock::ResidualBlock(const TensorSource& source, const std::string& name
   }
 }
 
-BlockOutput ResidualBlock::apply(const Pass& pass, const FramesView& x, Frames prepared,
+BlockOutput ResidualBlock::apply(const Pass& pass, Frames& x, Keep keep, Frames prepared,
                                  std::int64_t lead, const NormedConvolution* next) const {
-  Frames inner = first_.convolve_for(second_, pass, std::move(prepared), nullptr);
   BlockOutput result;
-  result.y = pass.frames(x, second_.out_channels(), lead);
+  const auto make_y = [&] { return pass.frames(x.view(), second_.out_channels(), lead); };
+  if (shortcut_) {  // before x's larger companions, so that x need not stay with them
+    result.y = make_y();
+    ops::conv3d(pass.ops, *shortcut_, x.view(), result.y.view());
+    if (keep == Keep::kNo) x.release();
+  }
+  Frames inner = first_.convolve_for(second_, pass, std::move(prepared), nullptr);
+  if (!shortcut_) result.y = make_y();
   const FramesView& y = result.y.view();
-  if (shortcut_) ops::conv3d(pass.ops, *shortcut_, x, y);
-  const FramesView* residual = shortcut_ ? &y : &x;
+  const FramesView* residual = shortcut_ ? &y : &x.view();
   if (next == nullptr) {
     second_.convolve(pass, inner.view(), y, residual);
   } else {
     result.prepared = second_.convolve_for(*next, pass, std::move(inner), &y, residual);
   }
+  if (keep == Keep::kNo) x.release();
   return result;
 }
 

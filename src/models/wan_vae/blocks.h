@@ -73,9 +73,11 @@ class ResidualBlock {
   ResidualBlock(const TensorSource& source, const std::string& name);
   // The layer that reads x, and prepares it.
   [[nodiscard]] const NormedConvolution& first() const { return first_; }
-  // `prepared` is what first() prepares of x. x stays as it is; y has `lead` frames of room in
-  // front. `next` is the layer that reads y, or nullptr.
-  [[nodiscard]] BlockOutput apply(const Pass& pass, const FramesView& x, Frames prepared,
+  enum class Keep : std::uint8_t { kYes, kNo };
+  // `prepared` is what first() prepares of x. x stays as it is or, where nobody else needs it, is
+  // given back as early as can be; y has `lead` frames of room in front. `next` is the layer that
+  // reads y, or nullptr.
+  [[nodiscard]] BlockOutput apply(const Pass& pass, Frames& x, Keep keep, Frames prepared,
                                   std::int64_t lead, const NormedConvolution* next) const;
   // y takes the place of x. Returns what `next` prepares of it.
   [[nodiscard]] Frames apply_in_place(const Pass& pass, const FramesView& x, Frames prepared,

@@ -69,9 +69,9 @@ void Decoder::level(const Chunk& chunk, std::size_t index, Frames input, Frames 
     return i + 1 < block.residual.size() ? &block.residual[i + 1].first()
                                          : (block.upsampler ? nullptr : &conv_out_);
   };
-  auto [x, next] =
-      block.residual.front().apply(pass, input.view(), std::move(prepared), lead, after(0));
-  if (!block.upsampler) input.release();
+  using Keep = ResidualBlock::Keep;
+  auto [x, next] = block.residual.front().apply(
+      pass, input, block.upsampler ? Keep::kYes : Keep::kNo, std::move(prepared), lead, after(0));
   for (std::size_t i = 1; i < block.residual.size(); ++i) {
     next = block.residual[i].apply_in_place(pass, x.view(), std::move(next), after(i));
   }

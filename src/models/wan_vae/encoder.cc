@@ -88,8 +88,8 @@ Frames Encoder::level(const Pass& pass, std::size_t index, Frames input, bool fi
   const DownBlock& block = down_blocks_[index];
   const DownLevel& level = levels_[index];
   const ResidualBlock& front = block.residual.front();
-  Frames x =
-      front.apply(pass, input.view(), front.first().prepare(pass, input.view()), 0, nullptr).y;
+  Frames prepared = front.first().prepare(pass, input.view());
+  Frames x = front.apply(pass, input, ResidualBlock::Keep::kYes, std::move(prepared), 0, nullptr).y;
   for (std::size_t i = 1; i < block.residual.size(); ++i) {
     block.residual[i].apply_in_place(pass, x.view());
   }

@@ -12,9 +12,8 @@ namespace pantograph::ops {
 namespace {
 
 constexpr std::int64_t kChannelStep = 256;
-// Of in_channels x out_channels: beyond it 64 components of weights would be more than the
-// activations.
-constexpr std::int64_t kMostForLargeTiles = std::int64_t{512} << 10;
+// Pixels of a frame from which the larger tiles' fewer products are worth their larger weights.
+constexpr std::int64_t kLeastForLargeTiles = 8192;
 constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();  // of what is counted
 
 // Sums of the coefficients' sizes.
@@ -65,7 +64,7 @@ WinogradChoice choose_winograd(const Conv3dProblem& p) {
       !checked_multiply(positions, p.width, positions) || positions > kLargest) {
     return {.refusal = "more positions than 32 bits count"};
   }
-  const bool large = p.in_channels * p.out_channels <= kMostForLargeTiles && p.out_channels <= 512;
+  const bool large = p.height * p.width >= kLeastForLargeTiles;
   return {.tile_size = large ? 6 : 4, .refusal = {}};
 }
 
