@@ -45,6 +45,7 @@ class BenchVerb {
         ->check(CLI::PositiveNumber);
     decode->add_option("--max-memory", max_memory_gib_, "GiB besides the weights")
         ->check(CLI::PositiveNumber);
+    add_algorithm(decode, bench.algorithm);
     decode->add_option("--json", decode_.json, "Write the results there");
     decode->footer("Example:\n  pantograph bench decode --workload f1,f5,f17,f121 --check");
     decode->callback([this, &action] {

@@ -64,7 +64,7 @@ DecodeJob placed(const DecodeCommand& command) {
     std::fprintf(stderr, "decoding on %s\n", choice.description.c_str());
   }
   job.decode.context.device = choice.device;
-  job.or_on_cpu = command.device == "auto";
+  job.or_on_cpu = command.device == "auto" && job.decode.algorithm != Algorithm::kFast;
   job.decode.memory_limit = static_cast<std::size_t>(command.max_memory_gib * 0x1p30);
   return job;
 }

@@ -141,6 +141,7 @@ class CommandLine {
         ->capture_default_str();
     add_choice(verb, "--precision", job.decode.precision, kPrecisions,
                "Of weights and activations (default: bf16 on a GPU, f32 on a CPU)");
+    add_algorithm(verb, job.decode.algorithm);
     verb->add_option("--max-memory", decode_.max_memory_gib,
                      "GiB the decode may take besides the weights")
         ->check(CLI::PositiveNumber);
@@ -238,6 +239,7 @@ class CommandLine {
     verb->add_option("--max-memory", generate_.max_memory_gib,
                      "GiB that encoding the image and decoding may take besides the weights")
         ->check(CLI::PositiveNumber);
+    add_algorithm(verb, job.stages.algorithm);
     add_number(verb, "--threads", job.stages.context.threads, 1,
                "CPU threads (default: one a core)");
     verb->add_flag("--dry-run", generate_.dry_run, "Check everything and say what would be made");

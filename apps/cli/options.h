@@ -30,6 +30,8 @@ inline const std::map<std::string, DType> kVideoDTypes = {{"f32", DType::kF32},
                                                           {"bf16", DType::kBF16}};
 inline const std::map<std::string, Precision> kPrecisions = {{"f32", Precision::kF32},
                                                              {"bf16", Precision::kBF16}};
+inline const std::map<std::string, Algorithm> kAlgorithms = {
+    {"auto", Algorithm::kAuto}, {"fast", Algorithm::kFast}, {"general", Algorithm::kGeneral}};
 inline const std::map<std::string, VideoCodec> kCodecs = {{"h264", VideoCodec::kH264},
                                                           {"hevc", VideoCodec::kHevc},
                                                           {"ffv1", VideoCodec::kFfv1},
@@ -99,6 +101,13 @@ CLI::Option* add_choice(CLI::App* app, const std::string& name, Value& value,
           name, [choices, &value](const std::string& word) { value = choices.at(word); }, text)
       ->type_name(words)
       ->check(CLI::Validator(known, ""));
+}
+
+// How a VAE decodes.
+inline void add_algorithm(CLI::App* app, Algorithm& algorithm) {
+  add_choice(app, "--algorithm", algorithm, kAlgorithms,
+             "Of the VAE's convolutions: fast (Hopper, bf16; fails elsewhere), general or auto "
+             "(default), which is fast where that can be");
 }
 
 }  // namespace pantograph::cli

@@ -24,6 +24,14 @@ struct ExecutionContext {
   int threads = 0;  // CPU threads; 0 takes one per core this process may use
 };
 
+// How the convolutions that take most of a decode's time are computed. What comes out is the same
+// up to rounding.
+enum class Algorithm {
+  kAuto,     // fast where it can be, and what says which is the log at level info
+  kFast,     // by fewer products: in bf16, on Hopper; else Error(kUnsupported) says why not
+  kGeneral,  // by what any device has
+};
+
 // A flag that stops work from another thread or from a signal handler. Copies share the flag.
 class CancelToken {
  public:

@@ -74,6 +74,7 @@ enum class Precision {
 struct DecodeOptions {
   LatentScale scale = LatentScale::kRaw;
   Precision precision = Precision::kAuto;
+  Algorithm algorithm = Algorithm::kAuto;
   // Latent frames a pass; 0 takes the fastest pass whose memory fits. Frames do not depend on it
   // beyond rounding.
   std::int64_t frames_per_pass = 0;

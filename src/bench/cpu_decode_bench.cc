@@ -72,7 +72,8 @@ class CpuBench {
     video.poison();
     const Clock::time_point begin = Clock::now();
     wan_vae::Session session(decoder_, config_, workload.height, workload.width,
-                             {.frames_per_pass = options_.frames_per_pass,
+                             {.algorithm = options_.algorithm,
+                              .frames_per_pass = options_.frames_per_pass,
                               .memory_limit = options_.memory_limit,
                               .context = {.threads = options_.threads}});
     session.push(latents, video);

@@ -158,10 +158,12 @@ class Bench {
   }
 
   DecodeOptions decode_options(const Workload& workload, Precision precision) const {
+    const bool measured = precision == Precision::kBF16;  // and not what it is compared with
     return {.precision = precision,
+            .algorithm = measured ? options_.algorithm : Algorithm::kAuto,
             .frames_per_pass = options_.frames_per_pass,
             .clip_frames = workload.latent_frames,
-            .memory_limit = precision == Precision::kBF16 ? options_.memory_limit : 0,
+            .memory_limit = measured ? options_.memory_limit : 0,
             .context = {.device = device_, .stream = stream_.get()}};
   }
 

@@ -23,6 +23,7 @@ struct DecodeBench {
   bool kernels = false;  // table of GPU time by kernel
   std::int64_t frames_per_pass = 0;
   std::size_t memory_limit = 0;
+  Algorithm algorithm = Algorithm::kAuto;  // of the decode in bf16
 };
 
 // `say` gets lines for a person while it goes on. Throws Error; kInternal where two runs differ or

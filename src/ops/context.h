@@ -16,6 +16,7 @@ struct Context {
   PlanCache* plans = nullptr;  // one for each session
   // While planning, ops take what memory they need and touch none of it.
   bool planning = false;
+  Algorithm algorithm = Algorithm::kAuto;
   const CancelToken* cancel = nullptr;
 
   void stop_if_cancelled() const {

@@ -219,7 +219,8 @@ std::vector<PlannedGeneration> plan_generate(const GenerateJob& job) {
                      .video_tokens = size.frames * size.height * size.width / dit.patch_elements(),
                      .sigmas = sigmas_of(request, opened.model),
                      .decode = opened.model.vae.plan(size.height, size.width,
-                                                     {.memory_limit = job.stages.memory_limit,
+                                                     {.algorithm = job.stages.algorithm,
+                                                      .memory_limit = job.stages.memory_limit,
                                                       .context = job.stages.context})});
   }
   return plans;

@@ -100,6 +100,7 @@ DecodeStatistics decode(const Latents& latents, const Vae& vae, FrameSink& sink,
                         const StageOptions& options, const ProgressCallback& progress) {
   return vae.decode(latents.view(), sink,
                     {.scale = LatentScale::kNormalized,
+                     .algorithm = options.algorithm,
                      .memory_limit = options.memory_limit,
                      .context = options.context,
                      .cancel = options.cancel},

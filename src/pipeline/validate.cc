@@ -74,7 +74,9 @@ void validate(const GenerateRequest& request, const Pan2Model& model, const Stag
   const pan2_dit::LatentSize size =
       latent_size(model, request.frames, request.height, request.width);
   (void)model.vae.plan(size.height, size.width,
-                       {.memory_limit = options.memory_limit, .context = options.context});
+                       {.algorithm = options.algorithm,
+                        .memory_limit = options.memory_limit,
+                        .context = options.context});
   check_outputs(request);
 }
 

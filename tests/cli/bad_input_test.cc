@@ -75,6 +75,8 @@ TEST_F(BadInputTest, CommandsThatSayNothingSensible) {
   expect_refused(good + Arguments{"extra"}, kUsage, {"extra"});
   expect_refused(good + Arguments{"--tensor"}, kUsage, {"--tensor"});
   expect_refused(good + Arguments{"--device", "cpu"}, kUsage, {"--device"});
+  expect_refused(good + Arguments{"--algorithm", "fastest"}, kUsage,
+                 {"--algorithm", "'fastest'", "auto|fast|general"});
   expect_refused({"decode", "--vae", golden("tiny"), "--latents", clip_, "--latent-scale", "raw",
                   "-o", output_, "--device", "cpuu"},
                  kUsage, {"'cpuu' is no device", "cpu"});
@@ -110,6 +112,12 @@ TEST_F(BadInputTest, CheckpointsAreMadeOnlyWhereNothingIs) {
   expect_refused({"make", "vae", "--tiny", folder_.path()}, kUsage,
                  {folder_.path(), "holds something already"});
   EXPECT_EQ(test::read_file(folder_ / "mine.txt"), "mine");
+}
+
+// Asked for, it is that or nothing; a build without GPU code says so.
+TEST_F(BadInputTest, AFastAlgorithmWhereThereIsNone) {
+  expect_refused(decode(clip_, output_) + Arguments{"--algorithm", "fast"}, kFailed,
+                 {"no fast convolution", "in f32 on the CPU", "GPU", "auto or general"});
 }
 
 TEST_F(BadInputTest, OutputsThatCannotBe) {

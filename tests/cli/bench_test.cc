@@ -1,4 +1,4 @@
-// `pantograph bench generate`, at a size that takes no time.
+// `pantograph bench`, at sizes that take no time.
 #include <gtest/gtest.h>
 
 #include "checkpoint/json.h"
@@ -44,6 +44,12 @@ TEST(BenchGenerateTest, SizesAreThoseOfGenerate) {
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_NE(result.err.find("height is 33"), std::string::npos) << result.err;
   EXPECT_EQ(run({"bench", "generate", "--device", "cuda"}).exit_code, 2);
+}
+
+TEST(BenchDecodeTest, AlgorithmsAreThoseOfDecode) {
+  const Result result = run({"bench", "decode", "--algorithm", "fastest"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("auto|fast|general"), std::string::npos) << result.err;
 }
 
 }  // namespace

@@ -79,6 +79,16 @@ TEST_F(DecodeTest, NormalizedLatentsGiveTheSameVideo) {
   EXPECT_LE(distance(folder_ / "video.safetensors", GoldenVideo("t2_2x1_normalized")), 2e-4);
 }
 
+TEST_F(DecodeTest, TheGeneralAlgorithmIsWhatACpuHasAnyway) {
+  for (const char* algorithm : {"auto", "general"}) {
+    const Result result =
+        run(decode(golden_clip("t1_2x2"), folder_ / (std::string(algorithm) + ".safetensors")) +
+            Arguments{"--algorithm", algorithm});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+  }
+  EXPECT_EQ(read_file(folder_ / "general.safetensors"), read_file(folder_ / "auto.safetensors"));
+}
+
 TEST_F(DecodeTest, APassIsNeverLongerThanTheClip) {
   const Result result = run(decode(golden_clip("t3_1x2"), folder_ / "video.safetensors") +
                             Arguments{"--frames-per-pass", "2147483647"});

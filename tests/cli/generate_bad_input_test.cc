@@ -121,6 +121,9 @@ TEST_F(GenerateBadInputTest, CommandsThatSayNothingSensible) {
   expect_usage({"--prompts", "prompts.txt"}, {"--prompt"});
   expect_usage({"--device", "tpu"}, {"'tpu' is no device"});
   expect_usage({"--threads", "0"}, {"--threads: '0'"});
+  expect_usage({"--algorithm", "best"}, {"'best'", "auto|fast|general"});
+  expect_refused(request({"--algorithm", "fast"}), kFailed,
+                 {"no fast convolution", "on the CPU", "auto or general"});
   expect_refused(request({"--negative-prompt", "@" + (folder_ / "none.txt").string()}), kFailed,
                  {"none.txt", "no such file"});
   expect_refused(request({"--max-memory", "0.000001"}), kFailed, {"allowed"});

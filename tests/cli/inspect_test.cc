@@ -35,7 +35,8 @@ TEST_F(InspectTest, EveryVerbHasAnExample) {
   }
   expect_says(output_of({"decode", "--help"}),
               {"--vae", "--latents", "--tensor", "--latent-scale normalized|raw", "--output",
-               "--fps", "--crf", "--device", "--frames-per-pass", "--threads", "--json"});
+               "--algorithm auto|fast|general", "--fps", "--crf", "--device", "--frames-per-pass",
+               "--threads", "--json"});
 }
 
 TEST_F(InspectTest, TheVersionIsTheLibrarys) {

@@ -258,6 +258,22 @@ TEST(Conv3dOp, WhatNobodyServesIsNamedByTheRefusal) {
                [&] { plans.conv3d(weights, problem, {.kind = DeviceKind::kCuda}); });
 }
 
+TEST(PlanCache, InsistsOnAFastPlanForWhatIsCostlyWhereAsked) {
+  const Conv3dWeights small = whole_weights({4, 4, 3, 3, 3}, 3);
+  Conv3dWeights costly = whole_weights({8, 8, 3, 3, 3}, 3);
+  costly.set_costly();
+  PlanCache plans;
+  plans.conv3d(small, problem_of(small, 1, 1, 1), {}, Algorithm::kFast);
+  EXPECT_TRUE(plans.costly_by().empty());
+  expect_error(
+      ErrorKind::kUnsupported,
+      {"no fast convolution for 8 -> 8 channels in f32 on the CPU", "choose the algorithm"},
+      [&] { plans.conv3d(costly, problem_of(costly, 1, 1, 1), {}, Algorithm::kFast); });
+  plans.conv3d(costly, problem_of(costly, 1, 1, 1), {}, Algorithm::kAuto);
+  plans.conv3d(costly, problem_of(costly, 1, 1, 2), {}, Algorithm::kGeneral);
+  EXPECT_EQ(plans.costly_by(), std::set<std::string>{onednn_conv3d().name()});
+}
+
 TEST(PlanCache, MakesOnePlanForEachConvolutionAndShape) {
   const Conv3dWeights weights = whole_weights({4, 4, 3, 3, 3}, 3);
   const Conv3dWeights others = whole_weights({4, 4, 3, 3, 3}, 3);

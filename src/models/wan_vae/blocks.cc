@@ -60,6 +60,8 @@ Frames NormedConvolution::convolve_for(const NormedConvolution& next, const Pass
 ResidualBlock::ResidualBlock(const TensorSource& source, const std::string& name)
     : first_(source, name + ".norm1", name + ".conv1"),
       second_(source, name + ".norm2", name + ".conv2") {
+  first_.set_costly();
+  second_.set_costly();
   if (source.has(name + ".conv_shortcut.weight")) {
     shortcut_.emplace(source.convolution(name + ".conv_shortcut"));
   }

@@ -56,6 +56,7 @@ class NormedConvolution {
                                     Frames prepared, const FramesView* y,
                                     const FramesView* residual = nullptr) const;
   [[nodiscard]] std::int64_t out_channels() const { return conv_.out_channels(); }
+  void set_costly() { conv_.set_costly(); }
 
  private:
   Parameter gamma_;

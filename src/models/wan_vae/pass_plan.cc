@@ -68,10 +68,13 @@ struct Planning {
   }
   // One that begins the clip, and one that goes on with it.
   void pass(const Decoder& decoder, const PassSize& size, std::int64_t frames) {
-    const Pass pass{
-        .ops = {.device = clip.device, .arena = &arena, .plans = &plans, .planning = true},
-        .state = &state,
-        .dtype = clip.dtype};
+    const Pass pass{.ops = {.device = clip.device,
+                            .arena = &arena,
+                            .plans = &plans,
+                            .planning = true,
+                            .algorithm = clip.algorithm},
+                    .state = &state,
+                    .dtype = clip.dtype};
     for (const bool first : {true, false}) {
       decoder.decode(pass, size, placeholder(clip, frames), clip.scale, first,
                      [&](const Pass& p, const FramesView& patches) { output.emit(p, patches); });
@@ -117,7 +120,8 @@ std::size_t free_memory(const Device& device, std::size_t reserved) {
 std::size_t usual(const ClipShape& clip) {
   if (clip.device.kind == DeviceKind::kCpu) return kUsualOnCpu;
   const bool hopper = device::compute_capability(clip.device.index) == 90;
-  return hopper && clip.dtype == DType::kBF16 ? kUsualOnHopper : kUsualOnGpu;
+  const bool fast = hopper && clip.dtype == DType::kBF16 && clip.algorithm != Algorithm::kGeneral;
+  return fast ? kUsualOnHopper : kUsualOnGpu;
 }
 
 DType activation_type(const DecodeOptions& options) {
@@ -154,7 +158,8 @@ ClipShape clip_shape(const VaeConfig& config, std::int64_t height, std::int64_t 
           .patch = config.patch_size,
           .scale = options.scale,
           .device = device,
-          .dtype = activation_type(options)};
+          .dtype = activation_type(options),
+          .algorithm = options.algorithm};
 }
 
 std::size_t weights_on_gpu(const Decoder& decoder, const ClipShape& clip) {

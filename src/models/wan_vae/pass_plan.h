@@ -20,6 +20,7 @@ struct ClipShape {
   LatentScale scale = LatentScale::kRaw;
   Device device{};
   DType dtype = DType::kF32;  // of activations
+  Algorithm algorithm = Algorithm::kAuto;
 };
 
 // Throws Error for sizes and options that cannot be, and for a device that is not there.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/convert.h"
+#include "core/log.h"
 #include "core/parallel.h"
 #include "ops/cuda.h"
 
@@ -32,6 +33,9 @@ Session::Session(std::shared_ptr<const Decoder> decoder, const VaeConfig& config
   if (gpu) output_.allocate(options_.context);
   arena_.bind(slab_.data(), slab_.bytes());
   prepare();
+  std::string names;
+  for (const std::string& name : plans_.costly_by()) names += (names.empty() ? "" : ", ") + name;
+  log(LogLevel::kInfo, "convolutions of the residual blocks: ", names);
 }
 
 // Nothing on the GPU may still use what is given back.
@@ -55,6 +59,7 @@ Pass Session::pass(ops::PlanCache& plans, bool planning) {
                   .arena = &arena_,
                   .plans = &plans,
                   .planning = planning,
+                  .algorithm = clip_.algorithm,
                   .cancel = &options_.cancel},
           .state = &state_,
           .dtype = clip_.dtype};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/log.h"
+#include "device/runtime.h"
 #include "ops/copy/copy.h"
 #include "ops/rms_norm/rms_norm.h"
 
@@ -32,15 +33,38 @@ std::shared_ptr<PackedWeights> Conv3dWeights::packed(
   return packs_->copies.back();
 }
 
+namespace {
+
+[[noreturn]] void refuse_to_be_slow(const Conv3dProblem& problem, const Device& device,
+                                    const std::string& reason) {
+  const std::string where =
+      device.kind == DeviceKind::kCpu
+          ? "the CPU"
+          : join("GPU ", device.index, " (", device::require_gpu(device.index).name, ")");
+  fail(ErrorKind::kUnsupported, "no fast convolution for ", problem.in_channels, " -> ",
+       problem.out_channels, " channels in ", to_string(problem.dtype), " on ", where, " (", reason,
+       "); choose the algorithm auto or general");
+}
+
+}  // namespace
+
 Conv3dPlan& PlanCache::conv3d(const Conv3dWeights& weights, const Conv3dProblem& problem,
-                              const Device& device) {
+                              const Device& device, Algorithm algorithm) {
   auto& plan = conv3d_[{&weights, problem}];
   if (plan) return *plan;
+  std::string not_fast = "this build has no GPU code";
   for (const Conv3dImplementation* implementation : conv3d_implementations()) {
+    const bool fast = implementation->fast();
+    if (fast && algorithm == Algorithm::kGeneral) continue;
     auto reason = implementation->refuses(problem, device);
     if (!reason) reason = implementation->refuses_weights(problem, weights);
+    if (fast && reason) not_fast = *reason;
     if (!reason) {
+      if (algorithm == Algorithm::kFast && weights.costly() && !fast) {
+        refuse_to_be_slow(problem, device, not_fast);
+      }
       plan = implementation->plan(problem, weights);
+      if (weights.costly()) costly_by_.insert(implementation->name());
       unprepared_.push_back(plan.get());
       return *plan;
     }
@@ -107,7 +131,7 @@ Conv3dPlan& find_plan(const Context& context, const Conv3dWeights& weights, cons
                               .accumulate = accumulate,
                               .dtype = y.dtype,
                               .shift = shift};
-  return context.plans->conv3d(weights, problem, context.device);
+  return context.plans->conv3d(weights, problem, context.device, context.algorithm);
 }
 
 Arena::Block take_workspace(const Context& context, const Conv3dPlan& plan) {

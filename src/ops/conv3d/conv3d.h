@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -63,6 +64,9 @@ class Conv3dWeights {
   // A bound on the norm of the input's channels at any position, where one is known.
   void set_input_norm(double norm) { input_norm_ = norm; }
   [[nodiscard]] std::optional<double> input_norm() const { return input_norm_; }
+  // Takes so much of a model's time that Algorithm::kFast insists on a fast implementation.
+  void set_costly() { costly_ = true; }
+  [[nodiscard]] bool costly() const { return costly_; }
 
   [[nodiscard]] std::int64_t in_channels() const { return weight_.shape()[1]; }
   [[nodiscard]] std::int64_t out_channels() const { return weight_.shape()[0]; }
@@ -79,6 +83,7 @@ class Conv3dWeights {
   Weight weight_;
   std::vector<float> bias_;
   std::optional<double> input_norm_;
+  bool costly_ = false;
   struct Packs {
     std::mutex mutex;
     std::vector<std::shared_ptr<PackedWeights>> copies;
@@ -143,6 +148,8 @@ class Conv3dImplementation {
  public:
   virtual ~Conv3dImplementation() = default;
   [[nodiscard]] virtual std::string name() const = 0;
+  // Whether Algorithm::kFast means it, and Algorithm::kGeneral goes without.
+  [[nodiscard]] virtual bool fast() const { return false; }
   // Why this implementation cannot do the problem; nothing where it can.
   [[nodiscard]] virtual std::optional<std::string> refuses(const Conv3dProblem& problem,
                                                            const Device& device) const = 0;
@@ -164,7 +171,9 @@ std::span<const Conv3dImplementation* const> conv3d_implementations();
 class PlanCache {
  public:
   Conv3dPlan& conv3d(const Conv3dWeights& weights, const Conv3dProblem& problem,
-                     const Device& device);
+                     const Device& device, Algorithm algorithm = Algorithm::kAuto);
+  // Names of the implementations that compute the costly convolutions.
+  [[nodiscard]] const std::set<std::string>& costly_by() const { return costly_by_; }
   // Of all plans made so far.
   [[nodiscard]] std::size_t bytes_to_pack() const;
   [[nodiscard]] std::size_t weight_bytes() const;
@@ -177,6 +186,7 @@ class PlanCache {
   [[nodiscard]] std::size_t sum_over_weights(BytesOf bytes_of) const;
   std::map<std::pair<const Conv3dWeights*, Conv3dProblem>, std::unique_ptr<Conv3dPlan>> conv3d_;
   std::vector<Conv3dPlan*> unprepared_;
+  std::set<std::string> costly_by_;
 };
 
 // The op. `residual`, of y's shape, is added where given; it may be y itself.

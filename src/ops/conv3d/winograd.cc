@@ -163,6 +163,7 @@ class WinogradPlan final : public Conv3dPlan {
 class Winograd final : public Conv3dImplementation {
  public:
   [[nodiscard]] std::string name() const override { return "winograd"; }
+  [[nodiscard]] bool fast() const override { return true; }
   [[nodiscard]] std::optional<std::string> refuses(const Conv3dProblem& problem,
                                                    const Device& device) const override {
     if (device.kind != DeviceKind::kCuda) return "runs on a GPU only";
