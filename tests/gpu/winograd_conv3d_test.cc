@@ -112,14 +112,18 @@ TEST_P(WinogradConv3d, AgreesWithTheDirectSums) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Decoder, WinogradConv3d,
+INSTANTIATE_TEST_SUITE_P(Small, WinogradConv3d,
+                         testing::Values(Case{1, 1, 1, 256, 256}, Case{3, 1, 1, 1024, 1024},
+                                         Case{1, 5, 4, 512, 512}, Case{5, 7, 3, 512, 256},
+                                         Case{2, 13, 25, 256, 512}, Case{4, 9, 11, 512, 1024},
+                                         Case{2, 30, 52, 256, 256, 1},
+                                         Case{1, 3, 50, 256, 256, 2}));
+// The released decoder's lowest resolution, and one that has the larger tiles.
+INSTANTIATE_TEST_SUITE_P(Large, WinogradConv3d,
                          testing::Values(Case{2, 44, 78, 256, 256}, Case{2, 44, 78, 512, 512},
                                          Case{1, 44, 78, 1024, 1024}, Case{1, 44, 78, 1024, 512},
-                                         Case{2, 44, 78, 512, 256}, Case{1, 1, 1, 256, 256},
-                                         Case{3, 1, 1, 1024, 1024}, Case{1, 5, 4, 512, 512},
-                                         Case{5, 7, 3, 512, 256}, Case{2, 13, 25, 256, 512},
-                                         Case{4, 9, 11, 512, 1024}, Case{2, 30, 52, 256, 256, 1},
-                                         Case{1, 3, 50, 256, 256, 2}));
+                                         Case{2, 44, 78, 512, 256}, Case{2, 88, 156, 256, 256},
+                                         Case{1, 91, 103, 512, 512}, Case{1, 88, 156, 1024, 1024}));
 
 TEST_P(WinogradConv3d, DoesNotDependOnWhatElseIsInThePass) {
   const Case& c = GetParam();
