@@ -62,5 +62,10 @@ function(pantograph_cuda_library name)
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_compile_options(pantograph_${name} PRIVATE
     $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra,-Wshadow;$<$<BOOL:${PANTOGRAPH_WERROR}>:-Werror=all-warnings;-Xcompiler=-Werror>>)
+  # What is written for one generation counts its registers: one that does not fit is a mistake.
+  if(ARG_FAMILY STREQUAL sm90a)
+    target_compile_options(pantograph_${name} PRIVATE
+      $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-warn-spills$<$<BOOL:${PANTOGRAPH_WERROR}>:$<COMMA>-Werror>>)
+  endif()
   target_link_libraries(pantograph_${name} PUBLIC CUDA::cudart_static ${ARG_LINKS})
 endfunction()
