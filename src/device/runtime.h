@@ -24,7 +24,7 @@ bool has_cuda();  // whether this build has GPU code
 std::vector<Gpu> gpus();
 // Throws Error: kNotFound where there is no such GPU, kUnsupported where it is older than sm_80.
 Gpu require_gpu(int index);
-// 90 for compute capability 9.0; quick. Throws Error where there is no such GPU.
+// 90 for compute capability 9.0, 0 where there is no such GPU; quick.
 int compute_capability(int index);
 // "CUDA 13.0, driver 13.0", or why there are no GPUs.
 std::string runtime_description();

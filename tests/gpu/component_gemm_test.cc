@@ -33,6 +33,7 @@ std::vector<std::uint8_t> own_inputs(std::size_t components) {
 ComponentGemm problem_of(const Case& c, DType dtype) {
   const std::int64_t read = c.rows + (c.taps - 1) * c.tap_rows;
   ComponentGemm p{.dtype = dtype,
+                  .y_dtype = dtype,
                   .components = std::ssize(c.a_of),
                   .a_components = *std::max_element(c.a_of.begin(), c.a_of.end()) + 1,
                   .rows = c.rows,

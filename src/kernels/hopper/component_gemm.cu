@@ -14,7 +14,7 @@
 namespace pantograph::kernels {
 namespace {
 
-constexpr int kRows = 128, kColumns = 256, kDepth = 64;  // of a block's tile
+constexpr int kRows = 128, kDepth = 64;  // of a block's tile; its columns are a parameter
 constexpr int kStages = 4;
 constexpr int kCluster = 2;
 constexpr int kConsumers = 2;  // warpgroups
@@ -25,6 +25,7 @@ constexpr int kStoreColumns = 64;  // of a box that is stored: 128 bytes
 constexpr int kStoreBuffers = 2;
 
 // 16-bit elements, all tiles aligned to the 1024 bytes of the swizzle.
+template <int kColumns>
 struct Shared {
   std::uint16_t a[kStages][kRows * kDepth];
   std::uint16_t b[kStages][kColumns * kDepth];
@@ -32,12 +33,10 @@ struct Shared {
   std::uint64_t full[kStages], empty[kStages];
 };
 constexpr int kAlignment = 1024;
-constexpr int kSharedBytes = static_cast<int>(sizeof(Shared)) + kAlignment;
-constexpr std::uint32_t kStageBytes = (kRows + kColumns) * kDepth * 2;
 
 // What all blocks of a cluster work on: rows for each of them, and the same columns.
 struct Tile {
-  std::int32_t component, row, column;
+  std::int32_t component, row, column;  // the last in tiles
 };
 struct Schedule {
   std::int32_t row_tiles, column_tiles;  // in clusters, and in columns
@@ -49,7 +48,7 @@ struct Schedule {
     const auto column = static_cast<std::int32_t>(index % column_tiles);
     const std::int64_t rest = index / column_tiles;
     return {static_cast<std::int32_t>(rest / row_tiles),
-            static_cast<std::int32_t>(rest % row_tiles) * kCluster * kRows, column * kColumns};
+            static_cast<std::int32_t>(rest % row_tiles) * kCluster * kRows, column};
   }
 };
 
@@ -57,6 +56,7 @@ struct Arguments {
   CUtensorMap a, b, y;
   Schedule schedule;
   std::int32_t taps, tap_rows, in_channels;
+  const float* bias;
   std::array<std::uint8_t, ComponentGemm::kMostComponents> a_of;
 };
 
@@ -72,9 +72,11 @@ struct Slot {
   }
 };
 
-__device__ void load_tiles(const Arguments& p, Shared& shared, std::uint32_t rank,
+template <int kColumns>
+__device__ void load_tiles(const Arguments& p, Shared<kColumns>& shared, std::uint32_t rank,
                            std::int64_t first, std::int64_t step) {
   constexpr int kShare = kColumns / kCluster;
+  constexpr std::uint32_t kStageBytes = (kRows + kColumns) * kDepth * 2;
   constexpr std::uint16_t kAll = (1 << kCluster) - 1;
   Slot slot;
   for (std::int64_t index = first; index < p.schedule.tiles; index += step) {
@@ -89,7 +91,7 @@ __device__ void load_tiles(const Arguments& p, Shared& shared, std::uint32_t ran
         arrive_expecting(full, kStageBytes);
         load_box(p.a, BoxAt{channel, row, a_component}, shared.a[slot.stage], full);
         const int share = static_cast<int>(rank) * kShare;
-        load_box_to_all(p.b, {depth, tile.column + share, tile.component},
+        load_box_to_all(p.b, {depth, tile.column * kColumns + share, tile.component},
                         &shared.b[slot.stage][share * kDepth], full, kAll);
         slot.advance();
       }
@@ -97,10 +99,10 @@ __device__ void load_tiles(const Arguments& p, Shared& shared, std::uint32_t ran
   }
 }
 
-template <typename T>
+template <typename Y>
 __device__ std::uint32_t pack(float low, float high) {
   std::uint32_t word;
-  if constexpr (std::is_same_v<T, __half>) {
+  if constexpr (std::is_same_v<Y, __half>) {
     const __half2 pair = __floats2half2_rn(low, high);
     std::memcpy(&word, &pair, sizeof word);
   } else {
@@ -110,41 +112,46 @@ __device__ std::uint32_t pack(float low, float high) {
   return word;
 }
 
-// Sums of one warpgroup, by way of shared memory, in boxes of 64 columns.
-template <typename T>
-__device__ void store_tile(const Arguments& p, const float (&sums)[128], Shared& shared, int group,
-                           int thread, Tile tile) {
+// Sums of one warpgroup, with the bias, by way of shared memory, in boxes of 64 columns.
+template <typename Y, int kColumns>
+__device__ void store_tile(const Arguments& p, float (&sums)[kColumns / 2],
+                           Shared<kColumns>& shared, int group, int thread, Tile tile) {
   const int lane = thread % 32, matrix = lane / 8;
   // The row and, of two, the 8 columns whose address this lane gives to stmatrix.
   const int row = thread / 32 * 16 + matrix % 2 * 8 + lane % 8, half = matrix / 2;
 #pragma unroll
   for (int box = 0; box < kColumns / kStoreColumns; ++box) {
+    const std::int32_t column = tile.column * kColumns + box * kStoreColumns;
     std::uint16_t* buffer = shared.y[group][box % kStoreBuffers];
     if (thread == 0) wait_for_stores_to_read<kStoreBuffers - 1>();
     sync_threads(1 + group, kGroup);
 #pragma unroll
     for (int j = 0; j < kStoreColumns / 8; j += 2) {
-      const float* d = &sums[(box * kStoreColumns / 8 + j) * 4];
+      float* d = &sums[(box * kStoreColumns / 8 + j) * 4];
+      if (p.bias != nullptr) {
+        const auto* bias = reinterpret_cast<const float2*>(p.bias + column + 8 * j + lane % 4 * 2);
+        const float2 low = bias[0], high = bias[4];
+        d[0] += low.x, d[1] += low.y, d[2] += low.x, d[3] += low.y;
+        d[4] += high.x, d[5] += high.y, d[6] += high.x, d[7] += high.y;
+      }
       const std::uint32_t address =
           shared_address(buffer) +
           static_cast<std::uint32_t>(row * 128 + ((j + half) ^ row % 8) * 16);
       asm volatile(
           "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
-          "r"(pack<T>(d[0], d[1])), "r"(pack<T>(d[2], d[3])), "r"(pack<T>(d[4], d[5])),
-          "r"(pack<T>(d[6], d[7]))
+          "r"(pack<Y>(d[0], d[1])), "r"(pack<Y>(d[2], d[3])), "r"(pack<Y>(d[4], d[5])),
+          "r"(pack<Y>(d[6], d[7]))
           : "memory");
     }
     fence_for_copies();
     sync_threads(1 + group, kGroup);
-    if (thread == 0) {
-      store_box(p.y, BoxAt{tile.column + box * kStoreColumns, tile.row, tile.component}, buffer);
-    }
+    if (thread == 0) store_box(p.y, BoxAt{column, tile.row, tile.component}, buffer);
   }
 }
 
-template <typename T>
-__device__ void multiply_tiles(const Arguments& p, Shared& shared, std::uint32_t rank, int group,
-                               int thread, std::int64_t first, std::int64_t step) {
+template <typename T, typename Y, int kColumns>
+__device__ void multiply_tiles(const Arguments& p, Shared<kColumns>& shared, std::uint32_t rank,
+                               int group, int thread, std::int64_t first, std::int64_t step) {
   Slot slot;
   const int blocks = p.taps * p.in_channels / kDepth;
   // One thread for each block of the cluster tells that a stage is read: all of them fill it.
@@ -152,7 +159,7 @@ __device__ void multiply_tiles(const Arguments& p, Shared& shared, std::uint32_t
     if (thread < kCluster) arrive_at(&shared.empty[stage], static_cast<std::uint32_t>(thread));
   };
   for (std::int64_t index = first; index < p.schedule.tiles; index += step) {
-    float sums[128];
+    float sums[kColumns / 2];
     int before = 0;
     for (int block = 0; block < blocks; ++block) {
       wait(&shared.full[slot.stage], slot.parity);
@@ -175,16 +182,16 @@ __device__ void multiply_tiles(const Arguments& p, Shared& shared, std::uint32_t
     release(before);
     Tile tile = p.schedule.tile(index);
     tile.row += static_cast<std::int32_t>(rank) * kRows + group * kConsumerRows;
-    store_tile<T>(p, sums, shared, group, thread, tile);
+    store_tile<Y, kColumns>(p, sums, shared, group, thread, tile);
   }
   if (thread == 0) wait_for_stores();
 }
 
-template <typename T>
+template <typename T, typename Y, int kColumns>
 __global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__(kThreads, 1)
     component_gemm_kernel(const __grid_constant__ Arguments p) {
   extern __shared__ std::byte memory[];
-  auto& shared = *reinterpret_cast<Shared*>(
+  auto& shared = *reinterpret_cast<Shared<kColumns>*>(
       (reinterpret_cast<std::uintptr_t>(memory) + kAlignment - 1) / kAlignment * kAlignment);
   const std::uint32_t rank = cluster_rank();
   if (threadIdx.x == 0) {
@@ -205,44 +212,34 @@ __global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__(kThreads, 1)
     if (threadIdx.x == 0) load_tiles(p, shared, rank, first, step);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-    multiply_tiles<T>(p, shared, rank, group - 1, static_cast<int>(threadIdx.x) % kGroup, first,
-                      step);
+    multiply_tiles<T, Y, kColumns>(p, shared, rank, group - 1,
+                                   static_cast<int>(threadIdx.x) % kGroup, first, step);
   }
   sync_cluster();  // nobody leaves while another may still arrive at its barriers
 }
 
-template <typename T>
-cudaError_t launch(const Arguments& p, int blocks, cudaStream_t stream) {
-  const cudaError_t status = cudaFuncSetAttribute(
-      component_gemm_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
-  if (status != cudaSuccess) return status;
-  component_gemm_kernel<T><<<blocks, kThreads, kSharedBytes, stream>>>(p);
-  return cudaGetLastError();
-}
-
-}  // namespace
-
-cudaError_t component_gemm(const ComponentGemm& p, cudaStream_t stream) {
-  if (p.components > ComponentGemm::kMostComponents || p.in_channels % kDepth != 0 ||
-      p.out_channels % kColumns != 0) {
-    return cudaErrorInvalidValue;
-  }
-  if (p.components == 0 || p.rows == 0 || p.out_channels == 0) return cudaSuccess;
-  Arguments arguments{};
-  const auto map = [&](CUtensorMap& result, const void* data, std::array<std::int64_t, 3> sizes,
-                       std::array<std::uint32_t, 3> box) {
-    return make_tensor_map(result, p.dtype, data, sizes, box, Swizzle::kBanks);
+cudaError_t make_maps(const ComponentGemm& p, int columns, Arguments& arguments) {
+  const auto map = [&](CUtensorMap& result, DType dtype, const void* data,
+                       std::array<std::int64_t, 3> sizes, std::array<std::uint32_t, 3> box) {
+    return make_tensor_map(result, dtype, data, sizes, box, Swizzle::kBanks);
   };
   cudaError_t status =
-      map(arguments.a, p.a, {p.in_channels, p.a_rows, p.a_components}, {kDepth, kRows, 1});
+      map(arguments.a, p.dtype, p.a, {p.in_channels, p.a_rows, p.a_components}, {kDepth, kRows, 1});
   if (status == cudaSuccess) {
-    status = map(arguments.b, p.b, {p.taps * p.in_channels, p.out_channels, p.components},
-                 {kDepth, kColumns / kCluster, 1});
+    status = map(arguments.b, p.dtype, p.b, {p.taps * p.in_channels, p.out_channels, p.components},
+                 {kDepth, static_cast<std::uint32_t>(columns / kCluster), 1});
   }
   if (status == cudaSuccess) {
-    status = map(arguments.y, p.y, {p.out_channels, p.rows, p.components},
+    status = map(arguments.y, p.y_dtype, p.y, {p.out_channels, p.rows, p.components},
                  {kStoreColumns, kConsumerRows, 1});
   }
+  return status;
+}
+
+template <typename T, typename Y, int kColumns>
+cudaError_t launch(const ComponentGemm& p, cudaStream_t stream) {
+  Arguments arguments{};
+  cudaError_t status = make_maps(p, kColumns, arguments);
   if (status != cudaSuccess) return status;
   const std::int64_t row_tiles = (p.rows + kCluster * kRows - 1) / (kCluster * kRows);
   arguments.schedule = {.row_tiles = static_cast<std::int32_t>(row_tiles),
@@ -251,6 +248,7 @@ cudaError_t component_gemm(const ComponentGemm& p, cudaStream_t stream) {
   arguments.taps = static_cast<std::int32_t>(p.taps);
   arguments.tap_rows = static_cast<std::int32_t>(p.tap_rows);
   arguments.in_channels = static_cast<std::int32_t>(p.in_channels);
+  arguments.bias = p.bias;
   arguments.a_of = p.a_of;
 
   int device = 0, processors = 0;
@@ -258,12 +256,34 @@ cudaError_t component_gemm(const ComponentGemm& p, cudaStream_t stream) {
   if (status == cudaSuccess) {
     status = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
   }
+  constexpr int kSharedBytes = static_cast<int>(sizeof(Shared<kColumns>)) + kAlignment;
+  const auto kernel = component_gemm_kernel<T, Y, kColumns>;
+  if (status == cudaSuccess) {
+    status =
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+  }
   if (status != cudaSuccess) return status;
   const std::int64_t clusters =
       std::min<std::int64_t>(processors / kCluster, arguments.schedule.tiles);
-  const int blocks = static_cast<int>(clusters) * kCluster;
-  return p.dtype == DType::kF16 ? launch<__half>(arguments, blocks, stream)
-                                : launch<__nv_bfloat16>(arguments, blocks, stream);
+  kernel<<<static_cast<unsigned>(clusters) * kCluster, kThreads, kSharedBytes, stream>>>(arguments);
+  return cudaGetLastError();
+}
+
+}  // namespace
+
+cudaError_t component_gemm(const ComponentGemm& p, cudaStream_t stream) {
+  if (p.components > ComponentGemm::kMostComponents || p.in_channels % kDepth != 0) {
+    return cudaErrorInvalidValue;
+  }
+  if (p.components == 0 || p.rows == 0 || p.out_channels == 0) return cudaSuccess;
+  if (p.out_channels % 256 == 0 && p.y_dtype == p.dtype) {
+    return p.dtype == DType::kF16 ? launch<__half, __half, 256>(p, stream)
+                                  : launch<__nv_bfloat16, __nv_bfloat16, 256>(p, stream);
+  }
+  if (p.out_channels % 128 == 0 && p.dtype == DType::kBF16 && p.y_dtype == DType::kF16) {
+    return launch<__nv_bfloat16, __half, 128>(p, stream);
+  }
+  return cudaErrorInvalidValue;
 }
 
 }  // namespace pantograph::kernels

@@ -4,6 +4,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <type_traits>
+
 #include "kernels/hopper/barrier.cuh"
 
 namespace pantograph::kernels {
@@ -29,13 +31,35 @@ __device__ void wait_for_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 
-// d [64, 256] = a [64, 16] b [256, 16]^T, plus d where `add`. Thread t of the warpgroup holds rows
-// r = 16 (t / 32) + t % 32 / 4 and r + 8: d[4 j] and d[4 j + 1] are columns 8 j + 2 (t % 4) and the
-// next of row r, d[4 j + 2] and d[4 j + 3] those of row r + 8.
-template <typename T>
-__device__ void multiply(float (&d)[128], std::uint64_t a, std::uint64_t b, bool add);
+// d [64, n] = a [64, 16] b [n, 16]^T, plus d where `add`, with n / 2 sums a thread: n is 128 or
+// 256. Thread t of the warpgroup holds rows r = 16 (t / 32) + t % 32 / 4 and r + 8: d[4 j] and d[4
+// j + 1] are columns 8 j + 2 (t % 4) and the next of row r, d[4 j + 2] and d[4 j + 3] those of row
+// r + 8.
 
-#define PANTOGRAPH_WGMMA(TYPE)                                                                     \
+// The constraints of inline assembly must be spelled out, one for each sum.
+#define PANTOGRAPH_WGMMA_128(TYPE)                                                                 \
+  asm volatile(                                                                                    \
+      "{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"                                             \
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32." TYPE "." TYPE                                 \
+      " {"                                                                                         \
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"                      \
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"            \
+      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"            \
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"             \
+      "}, %64, %65, add, 1, 1, 0, 0;\n}"                                                           \
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),        \
+        "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),    \
+        "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), \
+        "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), \
+        "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), \
+        "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]), \
+        "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]), \
+        "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), \
+        "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), \
+        "+f"(d[63])                                                                                \
+      : "l"(a), "l"(b), "r"(static_cast<int>(add)))
+
+#define PANTOGRAPH_WGMMA_256(TYPE)                                                                 \
   asm volatile(                                                                                    \
       "{\n.reg .pred add;\nsetp.ne.b32 add, %130, 0;\n"                                            \
       "wgmma.mma_async.sync.aligned.m64n256k16.f32." TYPE "." TYPE                                 \
@@ -72,16 +96,24 @@ __device__ void multiply(float (&d)[128], std::uint64_t a, std::uint64_t b, bool
         "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127])         \
       : "l"(a), "l"(b), "r"(static_cast<int>(add)))
 
-template <>
-__device__ inline void multiply<__half>(float (&d)[128], std::uint64_t a, std::uint64_t b,
-                                        bool add) {
-  PANTOGRAPH_WGMMA("f16");
+// T: __half or __nv_bfloat16.
+template <typename T>
+__device__ inline void multiply(float (&d)[64], std::uint64_t a, std::uint64_t b, bool add) {
+  if constexpr (std::is_same_v<T, __half>) {
+    PANTOGRAPH_WGMMA_128("f16");
+  } else {
+    PANTOGRAPH_WGMMA_128("bf16");
+  }
 }
-template <>
-__device__ inline void multiply<__nv_bfloat16>(float (&d)[128], std::uint64_t a, std::uint64_t b,
-                                               bool add) {
-  PANTOGRAPH_WGMMA("bf16");
+template <typename T>
+__device__ inline void multiply(float (&d)[128], std::uint64_t a, std::uint64_t b, bool add) {
+  if constexpr (std::is_same_v<T, __half>) {
+    PANTOGRAPH_WGMMA_256("f16");
+  } else {
+    PANTOGRAPH_WGMMA_256("bf16");
+  }
 }
-#undef PANTOGRAPH_WGMMA
+#undef PANTOGRAPH_WGMMA_128
+#undef PANTOGRAPH_WGMMA_256
 
 }  // namespace pantograph::kernels

@@ -52,16 +52,16 @@ Conv3dPlan& PlanCache::conv3d(const Conv3dWeights& weights, const Conv3dProblem&
                               const Device& device, Algorithm algorithm) {
   auto& plan = conv3d_[{&weights, problem}];
   if (plan) return *plan;
-  std::string not_fast = "this build has no GPU code";
+  std::optional<std::string> not_fast;  // why the first fast one refused
   for (const Conv3dImplementation* implementation : conv3d_implementations()) {
     const bool fast = implementation->fast();
     if (fast && algorithm == Algorithm::kGeneral) continue;
     auto reason = implementation->refuses(problem, device);
     if (!reason) reason = implementation->refuses_weights(problem, weights);
-    if (fast && reason) not_fast = *reason;
+    if (fast && reason && !not_fast) not_fast = reason;
     if (!reason) {
       if (algorithm == Algorithm::kFast && weights.costly() && !fast) {
-        refuse_to_be_slow(problem, device, not_fast);
+        refuse_to_be_slow(problem, device, not_fast.value_or("this build has no GPU code"));
       }
       plan = implementation->plan(problem, weights);
       if (weights.costly()) costly_by_.insert(implementation->name());
