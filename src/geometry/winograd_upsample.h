@@ -3,6 +3,7 @@
 // dimensions take 25 products of 16 inputs for 16 outputs.
 #pragma once
 
+#include <limits>
 #include <optional>
 
 #include "geometry/winograd.h"
@@ -64,6 +65,37 @@ constexpr WinogradUpsample derive_winograd_upsample(const Rational& p) {
     ++products;
   }
   return result;
+}
+
+// As with Winograd's: rows at about unit norm, by powers of two.
+constexpr WinogradUpsample balanced(WinogradUpsample upsample) {
+  std::array<Rational, WinogradUpsample::kInputs> input;
+  for (std::size_t i = 0; i < upsample.kInputs; ++i) {
+    input[i] = unit_scale(upsample.input[i]);
+    for (Rational& value : upsample.input[i]) value = value * input[i];
+  }
+  for (std::size_t i = 0; i < upsample.kProducts; ++i) {
+    const Rational weight = unit_scale(upsample.weight[i]);
+    for (Rational& value : upsample.weight[i]) value = value * weight;
+    for (auto& row : upsample.output) row[i] = row[i] / (input[upsample.input_of[i]] * weight);
+  }
+  return upsample;
+}
+
+// With inputs, weights and products in fp16, in two dimensions, on values with nothing in common
+// (and on smooth ones), the error is 3.6e-3 (1.1e-3) of the outputs' deviation; with p = 7/4 3.5e-3
+// (1.1e-3), 3/5 3.6e-3 (1.1e-3), 3/2 3.9e-3 (1.3e-3), 2 and 1/2 4.1e-3 (1.3e-3), 3/4 6.0e-3
+// (1.9e-3). Rounding the outputs to bf16 loses 1.7e-3.
+inline constexpr WinogradUpsample kWinogradUpsample =
+    balanced(derive_winograd_upsample(Rational(5, 3)));
+
+// The largest power of two, 1 at most, by which values up to `largest` can be multiplied so that
+// `gain` times them stays within `limit`; 1 where they are not finite, for nothing helps those.
+constexpr float fitting_scale(float largest, float gain, float limit) {
+  float scale = 1;
+  if (!(largest <= std::numeric_limits<float>::max())) return scale;
+  while (scale * largest > limit / gain) scale /= 2;
+  return scale;
 }
 
 }  // namespace pantograph::geometry

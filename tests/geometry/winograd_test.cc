@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "geometry/winograd_upsample.h"
 
 namespace pantograph::geometry {
@@ -52,32 +54,51 @@ Rational squares(const std::array<Rational, kColumns>& row) {
   return sum;
 }
 
+bool about_one(const Rational& squares) {
+  return !(squares < Rational(1, 2)) && !(Rational(2) < squares);
+}
+
 TEST(Winograd, HasRowsOfAboutUnitNorm) {
-  const auto about_one = [](const Rational& squares) {
-    return !(squares < Rational(1, 2)) && !(Rational(2) < squares);
-  };
   for (std::size_t i = 0; i < kWinograd6.kInputs; ++i) {
     EXPECT_TRUE(about_one(squares(kWinograd6.input[i]))) << i;
     EXPECT_TRUE(about_one(squares(kWinograd6.weight[i]))) << i;
   }
 }
 
-TEST(WinogradUpsample, IsTheCorrelationOfRepeatedValues) {
+void expect_correlation_of_repeated(const WinogradUpsample& w) {
   constexpr std::array<std::size_t, 6> kRepeated = {0, 1, 1, 2, 2, 3};
-  for (const Rational& p : {Rational(2), Rational(1, 2), Rational(3, 2)}) {
-    const WinogradUpsample w = derive_winograd_upsample(p);
-    for (std::size_t k = 0; k < w.kOutputs; ++k) {
-      for (std::size_t j = 0; j < w.kTaps; ++j) {
-        for (std::size_t v = 0; v < w.kValues; ++v) {
-          Rational sum;
-          for (std::size_t i = 0; i < w.kProducts; ++i) {
-            sum = sum + w.output[k][i] * w.weight[i][j] * w.input[w.input_of[i]][v];
-          }
-          EXPECT_EQ(sum, Rational(kRepeated[k + j] == v ? 1 : 0)) << k << " " << j << " " << v;
+  for (std::size_t k = 0; k < w.kOutputs; ++k) {
+    for (std::size_t j = 0; j < w.kTaps; ++j) {
+      for (std::size_t v = 0; v < w.kValues; ++v) {
+        Rational sum;
+        for (std::size_t i = 0; i < w.kProducts; ++i) {
+          sum = sum + w.output[k][i] * w.weight[i][j] * w.input[w.input_of[i]][v];
         }
+        EXPECT_EQ(sum, Rational(kRepeated[k + j] == v ? 1 : 0)) << k << " " << j << " " << v;
       }
     }
   }
+}
+
+TEST(WinogradUpsample, IsTheCorrelationOfRepeatedValues) {
+  for (const Rational& p : {Rational(2), Rational(1, 2), Rational(3, 2), Rational(5, 3)}) {
+    expect_correlation_of_repeated(derive_winograd_upsample(p));
+  }
+  expect_correlation_of_repeated(kWinogradUpsample);
+}
+
+TEST(WinogradUpsample, HasRowsOfAboutUnitNorm) {
+  for (const auto& row : kWinogradUpsample.input) EXPECT_TRUE(about_one(squares(row)));
+  for (const auto& row : kWinogradUpsample.weight) EXPECT_TRUE(about_one(squares(row)));
+}
+
+TEST(FittingScale, IsAPowerOfTwoThatJustFits) {
+  EXPECT_EQ(fitting_scale(0, 32, 1024), 1.0F);
+  EXPECT_EQ(fitting_scale(32, 32, 1024), 1.0F);
+  EXPECT_EQ(fitting_scale(33, 32, 1024), 0.5F);
+  EXPECT_EQ(fitting_scale(3.3e38F, 1, 65504), 0x1p-112F);
+  EXPECT_EQ(fitting_scale(INFINITY, 32, 1024), 1.0F);
+  EXPECT_EQ(fitting_scale(NAN, 32, 1024), 1.0F);
 }
 
 // c - b serves two products: one of the even outputs and one of the odd.
