@@ -1,0 +1,242 @@
+// Tiles of output from their products. A block for a tile with all of its channels, so that the
+// norm over the channels of a pixel stays inside. Products come in and pixels go out as boxes; the
+// next tile's products are on their way as soon as this one's are in registers.
+//
+// A Way has kSize and kInputs, the sides of a tile of pixels and of products; transform(m, y) of a
+// row of products; unscale(), by which they are multiplied; and what is added to them: load(),
+// which has kAddedBytes of it for a box's channels brought to the place of their pixels, and
+// added(), which makes of that something whose at(i, j) gives a thread's two channels of a pixel,
+// until that pixel is overwritten.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/winograd/maps.h"
+#include "kernels/winograd/sum_scattered.cuh"
+#include "kernels/winograd/tile.cuh"
+#include "kernels/winograd/winograd.h"
+
+namespace pantograph::kernels {
+
+inline constexpr int kBoxThreads = kChannelsOfBox / 2;
+
+template <typename Way, int kBoxes>
+struct OutputShared {
+  static constexpr int kPixels = Way::kSize * Way::kSize;
+  static constexpr int kComponents = Way::kInputs * Way::kInputs;
+  static constexpr int kWarps = kBoxes * kBoxThreads / 32;
+  alignas(128) std::uint32_t products[kBoxes][kComponents][kBoxThreads];
+  // What is added, then y, then y's norm.
+  alignas(128) std::uint32_t pixels[kBoxes][kPixels][kBoxThreads];
+  std::uint64_t products_loaded, added_loaded;
+  float squares[kWarps][kPixels], factors[kPixels];
+};
+
+template <typename Way>
+struct OutputArguments {
+  CUtensorMap products, y, normed, history;
+  Way way;
+  const float* bias;
+  const float* gamma;
+  Tiling tiling;
+  std::int32_t rows, frames, history_frames;
+  bool adds, has_y;
+};
+
+__device__ inline float silu(float v) {
+  return __fdividef(v, 1.0F + __expf(-v));
+}
+
+// Blocks that a multiprocessor should hold: 16 warps of the larger tile, 24 of the smaller.
+template <int kSize, int kBoxes>
+inline constexpr int kOutputBlocks = kSize == 6 ? 4 / kBoxes : (kBoxes == 4 ? 1 : 6 / kBoxes);
+
+template <typename Way, int kBoxes, bool kNorm>
+__global__ void __launch_bounds__(kBoxes* kBoxThreads, kOutputBlocks<Way::kSize, kBoxes>)
+    output_tiles_kernel(const __grid_constant__ OutputArguments<Way> p) {
+  constexpr int kSize = Way::kSize, kInputs = Way::kInputs;
+  constexpr int kPixels = kSize * kSize, kThreads = kBoxes * kBoxThreads;
+  extern __shared__ std::byte memory[];
+  auto& shared = aligned_shared<OutputShared<Way, kBoxes>>(memory);
+  const int thread = static_cast<int>(threadIdx.x);
+  auto* products = shared.products[thread / kBoxThreads];
+  auto* pixels = shared.pixels[thread / kBoxThreads];
+  const int word = thread % kBoxThreads;        // of a box's rows
+  const bool copies = thread == kThreads - 32;  // not of the warps that sum up the squares
+  if (copies) {
+    init_barrier(&shared.products_loaded, 1);
+    init_barrier(&shared.added_loaded, 1);
+    fence_barrier_init();
+  }
+  __syncthreads();
+  const float2 bias = reinterpret_cast<const float2*>(p.bias)[thread];
+  float2 gamma{};
+  if constexpr (kNorm) gamma = reinterpret_cast<const float2*>(p.gamma)[thread];
+  const float unscale = p.way.unscale();
+  const auto load_products = [&](std::int32_t row) {
+    arrive_expecting(&shared.products_loaded, sizeof shared.products);
+    for (int box = 0; box < kBoxes; ++box) {
+      load_box(p.products, BoxAt{box * kChannelsOfBox, row, 0}, shared.products[box],
+               &shared.products_loaded);
+    }
+  };
+  const auto load_added = [&](std::int32_t row) {
+    arrive_expecting(&shared.added_loaded, kBoxes * Way::kAddedBytes);
+    for (int box = 0; box < kBoxes; ++box) {
+      p.way.load(p.tiling.pixels(row, box * kChannelsOfBox), shared.pixels[box],
+                 &shared.added_loaded);
+    }
+  };
+  const auto store_pixels = [&](const CUtensorMap& map, PixelsAt at) {
+    for (int box = 0; box < kBoxes; ++box, at.channel += kChannelsOfBox) {
+      store_box(map, at, shared.pixels[box]);
+    }
+  };
+
+  const auto first = static_cast<std::int32_t>(blockIdx.x);
+  const auto step = static_cast<std::int32_t>(gridDim.x);
+  if (copies) {
+    load_products(first);
+    if (p.adds) load_added(first);
+  }
+  std::uint32_t parity = 0;
+  for (std::int32_t row = first; row < p.rows; row += step, parity ^= 1) {
+    wait(&shared.products_loaded, parity);
+    float half_low[kSize][kInputs], half_high[kSize][kInputs];  // [pixel row][component column]
+#pragma unroll
+    for (int j = 0; j < kInputs; ++j) {
+      float low[kInputs], high[kInputs], y[kSize];
+#pragma unroll
+      for (int i = 0; i < kInputs; ++i) {
+        const float2 values = unpack_f16(products[i * kInputs + j][word]);
+        low[i] = values.x, high[i] = values.y;
+      }
+      Way::transform(low, y);
+#pragma unroll
+      for (int i = 0; i < kSize; ++i) half_low[i][j] = y[i];
+      Way::transform(high, y);
+#pragma unroll
+      for (int i = 0; i < kSize; ++i) half_high[i][j] = y[i];
+    }
+    fence_for_copies();
+    if (copies && !p.adds) wait_for_stores_to_read<0>();  // of the tile before
+    __syncthreads();
+    if (copies && row + step < p.rows) load_products(row + step);
+
+    if (p.adds) wait(&shared.added_loaded, parity);
+    const PixelsAt at = p.tiling.pixels(row, 0);
+    const auto added = p.way.added(pixels, word, at.frame);
+    std::uint32_t rounded[kPixels];
+    float squares[kPixels];
+#pragma unroll
+    for (int i = 0; i < kSize; ++i) {
+      float low[kSize], high[kSize];
+      Way::transform(half_low[i], low);
+      Way::transform(half_high[i], high);
+#pragma unroll
+      for (int j = 0; j < kSize; ++j) {
+        const int pixel = i * kSize + j;
+        float2 value = {low[j] * unscale + bias.x, high[j] * unscale + bias.y};
+        if (p.adds) {
+          const float2 more = added.at(i, j);
+          value.x += more.x, value.y += more.y;
+        }
+        const std::uint32_t packed = pack_bf16(value.x, value.y);
+        if (p.has_y) pixels[pixel][word] = packed;
+        if constexpr (kNorm) {
+          const float2 kept = unpack_bf16(packed);
+          rounded[pixel] = packed;
+          squares[pixel] = kept.x * kept.x + kept.y * kept.y;
+        }
+      }
+    }
+    if constexpr (kNorm) {
+      SummedRange range{0, kPixels};
+      sum_scattered<kPixels>(squares, thread % 32, range);
+#pragma unroll
+      for (int k = 0; k < (kPixels + 31) / 32; ++k) {
+        if (k < range.count) shared.squares[thread / 32][range.first + k] = squares[k];
+      }
+    }
+    fence_for_copies();
+    __syncthreads();
+    if (copies && p.has_y) store_pixels(p.y, at);
+    if constexpr (kNorm) {
+      if (thread < kPixels) {
+        float sum = 0;
+#pragma unroll
+        for (int warp = 0; warp < kThreads / 32; ++warp) sum += shared.squares[warp][thread];
+        constexpr float kChannels = kBoxes * kChannelsOfBox;
+        shared.factors[thread] = sqrtf(kChannels) / fmaxf(sqrtf(sum), 1e-12F);
+      }
+      if (copies) wait_for_stores_to_read<0>();  // of y
+      __syncthreads();
+#pragma unroll
+      for (int pixel = 0; pixel < kPixels; ++pixel) {
+        const float2 value = unpack_bf16(rounded[pixel]);
+        const float factor = shared.factors[pixel];
+        pixels[pixel][word] =
+            pack_bf16(silu(value.x * factor * gamma.x), silu(value.y * factor * gamma.y));
+      }
+      fence_for_copies();
+      __syncthreads();
+      if (copies) {
+        store_pixels(p.normed, at);
+        const std::int32_t slot = at.frame + p.history_frames - p.frames;
+        if (slot >= 0 && p.history_frames > 0) {
+          store_pixels(p.history, PixelsAt{0, at.column, at.row, slot});
+        }
+      }
+    }
+    if (copies && p.adds && row + step < p.rows) {
+      wait_for_stores_to_read<0>();
+      load_added(row + step);
+    }
+  }
+  if (copies) wait_for_stores();
+}
+
+template <int kBoxes, typename Way>
+cudaError_t launch_output_tiles(const OutputArguments<Way>& p, cudaStream_t stream) {
+  constexpr int kBytes = kSharedBytesOf<OutputShared<Way, kBoxes>>;
+  constexpr int kThreads = kBoxes * kBoxThreads;
+  const auto kernel = p.gamma != nullptr ? output_tiles_kernel<Way, kBoxes, true>
+                                         : output_tiles_kernel<Way, kBoxes, false>;
+  int device = 0, processors = 0, resident = 0;
+  cudaError_t status =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+  if (status == cudaSuccess) status = cudaGetDevice(&device);
+  if (status == cudaSuccess) {
+    status = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  }
+  if (status == cudaSuccess) {
+    status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, kThreads, kBytes);
+  }
+  if (status != cudaSuccess) return status;
+  const int blocks = std::min(p.rows, processors * resident);
+  kernel<<<static_cast<unsigned>(blocks), kThreads, kBytes, stream>>>(p);
+  return cudaGetLastError();
+}
+
+// What y and its norm share between the ways.
+template <typename Way>
+cudaError_t describe_output(OutputArguments<Way>& arguments, void* y, std::int64_t frames,
+                            const geometry::WinogradTiles& tiles, std::int64_t channels,
+                            const WinogradNorm& norm) {
+  const auto pixels = [&](CUtensorMap& map, const void* data, std::int64_t count) {
+    return data == nullptr ? cudaSuccess
+                           : map_pixels(map, data, count, tiles, channels, tiles.size);
+  };
+  cudaError_t status = pixels(arguments.y, y, frames);
+  if (status == cudaSuccess) status = pixels(arguments.normed, norm.y, frames);
+  if (status == cudaSuccess) status = pixels(arguments.history, norm.history, norm.history_frames);
+  arguments.gamma = norm.gamma;
+  arguments.tiling = tiling(tiles);
+  arguments.rows = static_cast<std::int32_t>(frames * tiles.per_frame());
+  arguments.frames = static_cast<std::int32_t>(frames);
+  arguments.history_frames = static_cast<std::int32_t>(norm.history_frames);
+  arguments.has_y = y != nullptr;
+  return status;
+}
+
+}  // namespace pantograph::kernels
