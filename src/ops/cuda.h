@@ -25,9 +25,18 @@ std::optional<std::int64_t> first_frame_not_finite(const Context& context,
                                                    const TensorView& latents);
 void unpatchify(const Context& context, const FramesView& x, std::int64_t patch, PixelLayout layout,
                 std::byte* pixels);
-// These two take memory from the arena while planning too.
+// These take memory from the arena while planning too.
 void frame_attention(const Context& context, const FramesView& qkv, const FramesView& y);
 void enlarge(const Context& context, const EnlargeWeights& weights, const FramesView& x,
              const FramesView& y);
+// Works on as many rows at a time as `workspace_limit` bytes hold, or on one; beyond this limit
+// more bring little.
+inline constexpr std::size_t kEnlargeWorkspace = std::size_t{2} << 30;
+void enlarge_fused(const Context& context, const EnlargeWeights& weights,
+                   const Enlargement& enlargement, const NormedFrames& normed,
+                   std::size_t workspace_limit = kEnlargeWorkspace);
+// Whether enlarge_fused() is there.
+bool enlarge_fuses(const Context& context, const EnlargeWeights& weights,
+                   const Enlargement& enlargement);
 
 }  // namespace pantograph::ops::cuda

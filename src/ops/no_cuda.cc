@@ -20,6 +20,13 @@ void causal_rms_norm(const Context&, const FramesView&, const Parameter&, Activa
 void enlarge(const Context&, const EnlargeWeights&, const FramesView&, const FramesView&) {
   absent();
 }
+void enlarge_fused(const Context&, const EnlargeWeights&, const Enlargement&, const NormedFrames&,
+                   std::size_t) {
+  absent();
+}
+bool enlarge_fuses(const Context&, const EnlargeWeights&, const Enlargement&) {
+  absent();
+}
 void nearest_upsample(const Context&, const FramesView&, const FramesView&) {
   absent();
 }

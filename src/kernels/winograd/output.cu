@@ -14,7 +14,8 @@ struct Way {
     transform_output<kOutputs>(m, y);
   }
   static __device__ float unscale() { return 1; }
-  __device__ void load(PixelsAt at, void* pixels, std::uint64_t* loaded) const {
+  __device__ void load(PixelsAt at, std::uint32_t (*pixels)[kBoxThreads],
+                       std::uint64_t* loaded) const {
     load_box(residual, at, pixels, loaded);
   }
   struct Added {

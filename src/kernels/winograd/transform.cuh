@@ -32,6 +32,19 @@ constexpr auto to_floats(const geometry::RationalMatrix<kRows, kColumns>& matrix
   return floats;
 }
 
+// y = kMatrix * d
+template <auto kMatrix, int kRows, int kColumns>
+__device__ void multiply(const float (&d)[kColumns], float (&y)[kRows]) {
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+    y[i] = 0;
+#pragma unroll
+    for (int k = 0; k < kColumns; ++k) {
+      if (kMatrix.at[i][k] != 0) y[i] = fmaf(kMatrix.at[i][k], d[k], y[i]);
+    }
+  }
+}
+
 // True where points 1 and 2, 3 and 4 and so on are p and -p: what they share is computed once.
 template <int kOutputs>
 constexpr bool points_are_pairs() {

@@ -1,7 +1,11 @@
 // A thread for each filter of an input channel and a tap in time.
 #include <cuda_fp16.h>
 
+#include <iterator>
+
+#include "geometry/winograd_upsample.h"
 #include "kernels/winograd/transform.cuh"
+#include "kernels/winograd/upsample.h"
 #include "kernels/winograd/winograd.h"
 
 namespace pantograph::kernels {
@@ -10,9 +14,17 @@ namespace {
 constexpr int kThreads = 128;
 
 template <int kSize>
+struct Convolution {
+  static constexpr auto matrix() { return to_floats(winograd<kSize>().weight); }
+};
+struct Upsample {
+  static constexpr auto matrix() { return to_floats(geometry::kWinogradUpsample.weight); }
+};
+
+template <typename Way>
 __global__ void __launch_bounds__(kThreads) weights_kernel(WinogradWeights p) {
-  constexpr int kInputs = kSize + 2;
-  constexpr auto kMatrix = to_floats(winograd<kSize>().weight);
+  constexpr auto kMatrix = Way::matrix();
+  constexpr int kInputs = static_cast<int>(std::size(kMatrix.at));
   const std::int64_t filter = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   const std::int64_t filters = p.out_channels * p.taps * p.in_channels;
   if (filter >= filters) return;
@@ -39,15 +51,25 @@ __global__ void __launch_bounds__(kThreads) weights_kernel(WinogradWeights p) {
   }
 }
 
-}  // namespace
-
-cudaError_t winograd_weights(const WinogradWeights& p, cudaStream_t stream) {
+template <typename Way>
+cudaError_t launch(const WinogradWeights& p, cudaStream_t stream) {
   const auto blocks =
       static_cast<unsigned>((p.out_channels * p.taps * p.in_channels + kThreads - 1) / kThreads);
   if (blocks == 0) return cudaSuccess;
-  p.tile_size == 4 ? weights_kernel<4><<<blocks, kThreads, 0, stream>>>(p)
-                   : weights_kernel<6><<<blocks, kThreads, 0, stream>>>(p);
+  weights_kernel<Way><<<blocks, kThreads, 0, stream>>>(p);
   return cudaGetLastError();
+}
+
+}  // namespace
+
+cudaError_t winograd_weights(const WinogradWeights& p, cudaStream_t stream) {
+  return p.tile_size == 4 ? launch<Convolution<4>>(p, stream) : launch<Convolution<6>>(p, stream);
+}
+
+cudaError_t upsample_weights(const UpsampleWeights& p, cudaStream_t stream) {
+  return launch<Upsample>(
+      {.out_channels = p.out_channels, .in_channels = p.in_channels, .taps = 1, .w = p.w, .u = p.u},
+      stream);
 }
 
 }  // namespace pantograph::kernels

@@ -76,6 +76,13 @@ Conv3dPlan& PlanCache::conv3d(const Conv3dWeights& weights, const Conv3dProblem&
        problem.out_channels, " channels on this device");
 }
 
+Plan* PlanCache::other(const Conv3dWeights& weights, const Conv3dProblem& problem,
+                       const std::function<std::unique_ptr<Plan>()>& make) {
+  const auto [entry, added] = others_.try_emplace({&weights, problem});
+  if (added && (entry->second = make())) unprepared_.push_back(entry->second.get());
+  return entry->second.get();
+}
+
 std::size_t PlanCache::sum_over_weights(BytesOf bytes_of) const {
   std::size_t bytes = 0, largest = 0;
   const Conv3dWeights* last = nullptr;
@@ -86,6 +93,7 @@ std::size_t PlanCache::sum_over_weights(BytesOf bytes_of) const {
     }
     largest = std::max(largest, (plan.get()->*bytes_of)());  // they nearly always share a copy
   }
+  for (const auto& [key, plan] : others_) bytes += plan ? (plan.get()->*bytes_of)() : 0;
   return bytes + largest;
 }
 
@@ -98,17 +106,17 @@ std::size_t PlanCache::weight_bytes() const {
 }
 
 void PlanCache::load_weights() {
-  for (Conv3dPlan* plan : unprepared_) plan->load_weights();
+  for (Plan* plan : unprepared_) plan->load_weights();
 }
 
 void PlanCache::prepare(const Scratch& scratch) {
   while (!unprepared_.empty()) {
     const auto later = std::stable_partition(unprepared_.begin(), unprepared_.end(),
-                                             [](Conv3dPlan* plan) { return plan->begin(); });
+                                             [](Plan* plan) { return plan->begin(); });
     const auto end = later == unprepared_.begin() ? unprepared_.end() : later;
     // What is timed while it is prepared should have the machine to itself.
-    std::for_each(unprepared_.begin(), end, [](Conv3dPlan* plan) { plan->wait(); });
-    std::for_each(unprepared_.begin(), end, [&](Conv3dPlan* plan) { plan->prepare(scratch); });
+    std::for_each(unprepared_.begin(), end, [](Plan* plan) { plan->wait(); });
+    std::for_each(unprepared_.begin(), end, [&](Plan* plan) { plan->prepare(scratch); });
     unprepared_.erase(unprepared_.begin(), end);
   }
 }
@@ -138,7 +146,8 @@ Arena::Block take_workspace(const Context& context, const Conv3dPlan& plan) {
   return plan.workspace_bytes() > 0 ? context.arena->take(plan.workspace_bytes()) : Arena::Block();
 }
 
-// Puts the history in front of y, and moves up in it what will stay when y's frames are added.
+}  // namespace
+
 void lead_with_history(const Context& context, const FramesView& y, const FramesView& history) {
   const std::int64_t count = history.frames, staying = std::max<std::int64_t>(0, count - y.frames);
   copy_frames(context, history, y.slice(-count, count));
@@ -146,8 +155,6 @@ void lead_with_history(const Context& context, const FramesView& y, const Frames
     copy_frames(context, history.slice(frame + y.frames, 1), history.slice(frame, 1));
   }
 }
-
-}  // namespace
 
 void conv3d(const Context& context, const Conv3dWeights& weights, const FramesView& x,
             const FramesView& y, const FramesView* residual, const KernelShift& shift) {

@@ -105,14 +105,13 @@ struct NormedFrames {
   FramesView history;
 };
 
-// A convolution of one shape, ready to run as often as wanted.
-class Conv3dPlan {
+// What is made ready for an operation once, to run as often as wanted.
+class Plan {
  public:
-  Conv3dPlan() = default;
-  Conv3dPlan(const Conv3dPlan&) = delete;
-  Conv3dPlan& operator=(const Conv3dPlan&) = delete;
-  virtual ~Conv3dPlan() = default;
-  [[nodiscard]] virtual std::size_t workspace_bytes() const { return 0; }
+  Plan() = default;
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+  virtual ~Plan() = default;
   // Brings the weights to where they are used; where prepare() would do it anyway, nothing.
   virtual void load_weights() {}
   // Starts in another thread what prepare() needs. False where the plan is better prepared after
@@ -128,6 +127,12 @@ class Conv3dPlan {
   // Packs the weights and whatever else is done once. `scratch` has room for x, y and the
   // workspace, or is empty on a CPU.
   virtual void prepare(const Scratch& scratch) = 0;
+};
+
+// A convolution of one shape.
+class Conv3dPlan : public Plan {
+ public:
+  [[nodiscard]] virtual std::size_t workspace_bytes() const { return 0; }
   virtual void run(const FramesView& x, const FramesView& y, std::byte* workspace,
                    void* stream) const = 0;
 
@@ -174,6 +179,9 @@ class PlanCache {
                      const Device& device, Algorithm algorithm = Algorithm::kAuto);
   // Names of the implementations that compute the costly convolutions.
   [[nodiscard]] const std::set<std::string>& costly_by() const { return costly_by_; }
+  // Another op's plan around a convolution: what `make` makes at the first call, nullptr too.
+  Plan* other(const Conv3dWeights& weights, const Conv3dProblem& problem,
+              const std::function<std::unique_ptr<Plan>()>& make);
   // Of all plans made so far.
   [[nodiscard]] std::size_t bytes_to_pack() const;
   [[nodiscard]] std::size_t weight_bytes() const;
@@ -182,12 +190,17 @@ class PlanCache {
   void prepare(const Scratch& scratch = {});
 
  private:
-  using BytesOf = std::size_t (Conv3dPlan::*)() const;
+  using Key = std::pair<const Conv3dWeights*, Conv3dProblem>;
+  using BytesOf = std::size_t (Plan::*)() const;
   [[nodiscard]] std::size_t sum_over_weights(BytesOf bytes_of) const;
-  std::map<std::pair<const Conv3dWeights*, Conv3dProblem>, std::unique_ptr<Conv3dPlan>> conv3d_;
-  std::vector<Conv3dPlan*> unprepared_;
+  std::map<Key, std::unique_ptr<Conv3dPlan>> conv3d_;
+  std::map<Key, std::unique_ptr<Plan>> others_;
+  std::vector<Plan*> unprepared_;
   std::set<std::string> costly_by_;
 };
+
+// Puts the history in front of y, and moves up in it what will stay when y's frames are added.
+void lead_with_history(const Context& context, const FramesView& y, const FramesView& history);
 
 // The op. `residual`, of y's shape, is added where given; it may be y itself.
 void conv3d(const Context& context, const Conv3dWeights& weights, const FramesView& x,

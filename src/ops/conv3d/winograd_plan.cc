@@ -37,18 +37,18 @@ Amplification amplification(const geometry::Winograd<kOutputs, 3>& winograd) {
   return result;
 }
 
-std::size_t bytes_of(const geometry::WinogradTiles& tiles, std::int64_t frames,
-                     std::int64_t channels) {
+}  // namespace
+
+std::size_t tile_bytes(const geometry::WinogradTiles& tiles, std::int64_t components,
+                       std::int64_t frames, std::int64_t channels) {
   constexpr std::int64_t kElement = 2;
-  std::int64_t bytes = kElement * tiles.components();
+  std::int64_t bytes = kElement * components;
   require(checked_multiply(bytes, frames, bytes) &&
               checked_multiply(bytes, tiles.per_frame(), bytes) &&
               checked_multiply(bytes, channels, bytes),
           "more tiles than any memory holds");
   return static_cast<std::size_t>(bytes);
 }
-
-}  // namespace
 
 WinogradChoice choose_winograd(const Conv3dProblem& p) {
   if (p.dtype != DType::kBF16) return {.refusal = "bf16 only"};
@@ -69,20 +69,19 @@ WinogradChoice choose_winograd(const Conv3dProblem& p) {
 }
 
 std::size_t winograd_input_bytes(const Conv3dProblem& p, const geometry::WinogradTiles& tiles) {
-  return bytes_of(tiles, p.frames + p.kernel.time - 1, p.in_channels);
+  return tile_bytes(tiles, tiles.components(), p.frames + p.kernel.time - 1, p.in_channels);
 }
 
 std::size_t winograd_product_bytes(const Conv3dProblem& p, const geometry::WinogradTiles& tiles) {
-  return bytes_of(tiles, p.frames, p.out_channels);
+  return tile_bytes(tiles, tiles.components(), p.frames, p.out_channels);
 }
 
-std::vector<geometry::WinogradTiles> winograd_parts(const Conv3dProblem& p, std::int64_t tile_size,
-                                                    std::size_t limit) {
-  geometry::WinogradTiles tiles{.size = tile_size, .height = p.height, .width = p.width, .rows = 1};
+std::vector<geometry::WinogradTiles> split_rows(const geometry::WinogradTiles& frame,
+                                                std::size_t row_bytes, std::size_t limit) {
+  geometry::WinogradTiles tiles = frame;
   const std::int64_t all = tiles.rows_of_frame();
-  const std::size_t row = winograd_input_bytes(p, tiles) + winograd_product_bytes(p, tiles);
   const std::int64_t fitting =
-      std::clamp<std::int64_t>(static_cast<std::int64_t>(limit / row), 1, all);
+      std::clamp<std::int64_t>(static_cast<std::int64_t>(limit / row_bytes), 1, all);
   const std::int64_t parts = (all + fitting - 1) / fitting;
   std::vector<geometry::WinogradTiles> result;
   for (std::int64_t part = 0; part < parts; ++part) {
@@ -91,6 +90,13 @@ std::vector<geometry::WinogradTiles> winograd_parts(const Conv3dProblem& p, std:
     result.push_back(tiles);
   }
   return result;
+}
+
+std::vector<geometry::WinogradTiles> winograd_parts(const Conv3dProblem& p, std::int64_t tile_size,
+                                                    std::size_t limit) {
+  const geometry::WinogradTiles row{
+      .size = tile_size, .height = p.height, .width = p.width, .rows = 1};
+  return split_rows(row, winograd_input_bytes(p, row) + winograd_product_bytes(p, row), limit);
 }
 
 namespace {

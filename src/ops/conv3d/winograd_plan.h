@@ -19,10 +19,15 @@ struct WinogradChoice {
 };
 WinogradChoice choose_winograd(const Conv3dProblem& problem);
 
-// The rows of tiles that are worked on at a time: few enough for `limit` bytes of transformed input
-// and products where one row fits, and about as many in each part.
+// The rows of tiles that are worked on at a time: few enough for `limit` bytes where one row takes
+// `row_bytes` of transformed input and products and fits, and about as many in each part.
+std::vector<geometry::WinogradTiles> split_rows(const geometry::WinogradTiles& frame,
+                                                std::size_t row_bytes, std::size_t limit);
 std::vector<geometry::WinogradTiles> winograd_parts(const Conv3dProblem& problem,
                                                     std::int64_t tile_size, std::size_t limit);
+// Bytes in f16 of so many components of the tiles' channels.
+std::size_t tile_bytes(const geometry::WinogradTiles& tiles, std::int64_t components,
+                       std::int64_t frames, std::int64_t channels);
 // Bytes of the transformed input, [components][frames + taps - 1][tiles][in], and of the products,
 // [components][frames][tiles][out].
 std::size_t winograd_input_bytes(const Conv3dProblem& problem,

@@ -1,6 +1,7 @@
 #include "ops/enlarge/enlarge.h"
 
 #include "ops/cuda.h"
+#include "ops/rms_norm/rms_norm.h"
 #include "ops/upsample/upsample.h"
 
 namespace pantograph::ops {
@@ -58,6 +59,21 @@ void enlarge(const Context& context, const EnlargeWeights& weights, const Frames
   const Frames enlarged(*context.arena, y.dtype, y.frames, y.height, y.width, y.channels);
   nearest_upsample(context, x, enlarged.view());
   conv3d(context, weights.whole(), enlarged.view(), y, &y);
+}
+
+bool enlarge_fuses(const Context& context, const EnlargeWeights& weights, const Enlargement& p) {
+  return context.device.kind == DeviceKind::kCuda && context.algorithm != Algorithm::kGeneral &&
+         cuda::enlarge_fuses(context, weights, p);
+}
+
+void enlarge(const Context& context, const EnlargeWeights& weights, const Enlargement& p,
+             const NormedFrames& normed) {
+  if (p.y.frames == 0) return;
+  if (enlarge_fuses(context, weights, p)) return cuda::enlarge_fused(context, weights, p, normed);
+  duplicate_upsample(context, p.shortcut, p.temporal_factor, p.first, p.y);
+  enlarge(context, weights, p.x, p.y);
+  if (normed.gamma == nullptr) return;
+  causal_rms_norm(context, p.y, *normed.gamma, Activation::kSilu, normed.y, normed.history);
 }
 
 }  // namespace pantograph::ops

@@ -37,4 +37,21 @@ class EnlargeWeights {
 void enlarge(const Context& context, const EnlargeWeights& weights, const FramesView& x,
              const FramesView& y);
 
+// The decoder's upsampler with the shortcut around it: y = conv(nearest_upsample(x)) + bias +
+// duplicate_upsample(shortcut).
+struct Enlargement {
+  FramesView x;         // as nearest_upsample has it
+  FramesView shortcut;  // as duplicate_upsample has it, with the next two
+  std::int64_t temporal_factor = 1;
+  bool first = false;
+  FramesView y;
+};
+// Where a norm is given, also causal_rms_norm of y with SiLU.
+void enlarge(const Context& context, const EnlargeWeights& weights, const Enlargement& enlargement,
+             const NormedFrames& normed = {});
+// Whether the norm is made with y. Where not, it is better made when there is memory again. The
+// number of frames does not matter.
+bool enlarge_fuses(const Context& context, const EnlargeWeights& weights,
+                   const Enlargement& enlargement);
+
 }  // namespace pantograph::ops
