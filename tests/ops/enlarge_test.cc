@@ -5,6 +5,8 @@
 
 #include "geometry/upsample.h"
 #include "op_test.h"
+#include "ops/rms_norm/rms_norm.h"
+#include "ops/upsample/upsample.h"
 
 namespace pantograph::ops {
 namespace {
@@ -48,6 +50,46 @@ TEST(Enlarge, IsFourConvolutionsOfHalfTheSize) {
   }
 }
 
+// With shortcut and norm in one call what each of them makes by itself, frame 0 alone and the
+// others doubled.
+TEST(Enlarge, AddsTheShortcutAndPreparesTheNextLayer) {
+  constexpr std::int64_t kHeight = 2, kWidth = 3, kChannels = 4, kHistory = 2;
+  const EnlargeWeights weights(whole_numbers({kChannels, kChannels, 3, 3}, 1),
+                               whole_numbers({kChannels}, 2));
+  const Parameter gamma(std::vector<float>{1, -2, 0.5F, 3});
+  for (const bool first : {true, false}) {
+    const std::int64_t copies = first ? 1 : 2;
+    HostFrames x(1, kHeight, kWidth, copies * kChannels), shortcut(1, kHeight, kWidth, kChannels);
+    x.fill_whole(3);
+    shortcut.fill_whole(4);
+    HostFrames y(copies, 2 * kHeight, 2 * kWidth, kChannels);
+    HostFrames normed(kHistory + copies, 2 * kHeight, 2 * kWidth, kChannels);
+    HostFrames history(kHistory, 2 * kHeight, 2 * kWidth, kChannels);
+    history.fill_normal(5);
+    HostFrames y_alone(copies, 2 * kHeight, 2 * kWidth, kChannels);
+    HostFrames normed_alone(kHistory + copies, 2 * kHeight, 2 * kWidth, kChannels);
+    HostFrames history_alone(kHistory, 2 * kHeight, 2 * kWidth, kChannels);
+    history_alone.values = history.values;
+    test::OpRunner().run([&](const Context& context) {
+      const Enlargement enlargement{.x = x.view,
+                                    .shortcut = shortcut.view,
+                                    .temporal_factor = 2,
+                                    .first = first,
+                                    .y = y.view};
+      EXPECT_FALSE(enlarge_fuses(context, weights, enlargement));
+      enlarge(context, weights, enlargement,
+              {.gamma = &gamma, .y = normed.view.slice(kHistory, copies), .history = history.view});
+      duplicate_upsample(context, shortcut.view, 2, first, y_alone.view);
+      enlarge(context, weights, x.view, y_alone.view);
+      causal_rms_norm(context, y_alone.view, gamma, Activation::kSilu,
+                      normed_alone.view.slice(kHistory, copies), history_alone.view);
+    });
+    EXPECT_EQ(y.values, y_alone.values) << first;
+    EXPECT_EQ(normed.values, normed_alone.values) << first;
+    EXPECT_EQ(history.values, history_alone.values) << first;
+  }
+}
+
 // What a GPU's kernel takes from geometry/upsample.h: block 2 of the released decoder, where output
 // channel c of row parity i is input channel 2 c + i, and block 0, where channels stay as they are.
 TEST(DuplicateUpsample, TakesTheChannelsOfTheReleasedDecoder) {
@@ -60,6 +102,8 @@ TEST(DuplicateUpsample, TakesTheChannelsOfTheReleasedDecoder) {
                                          .out_channels = 1024,
                                          .temporal_factor = 2,
                                          .skipped = 1};
+  const geometry::DuplicateUpsample halving_in_time{
+      .frames = 1, .in_channels = 512, .out_channels = 256, .temporal_factor = 2};
   EXPECT_EQ(same.out_frames(), 3);
   EXPECT_EQ(same.frame(0), 0);
   EXPECT_EQ(same.frame(1), 1);
@@ -68,6 +112,7 @@ TEST(DuplicateUpsample, TakesTheChannelsOfTheReleasedDecoder) {
       for (std::int64_t column = 0; column < 2; ++column) {
         EXPECT_EQ(halving.channel(0, row, column, c), 2 * c + row);
         EXPECT_EQ(same.channel(1, row, column, c), c);
+        EXPECT_EQ(halving_in_time.channel(1, row, column, c), 2 * c + 1);
       }
     }
   }
