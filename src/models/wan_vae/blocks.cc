@@ -6,7 +6,6 @@
 #include "ops/attention/attention.h"
 #include "ops/copy/copy.h"
 #include "ops/rms_norm/rms_norm.h"
-#include "ops/upsample/upsample.h"
 
 namespace pantograph::wan_vae {
 
@@ -33,11 +32,20 @@ NormedConvolution::NormedConvolution(const TensorSource& source, const std::stri
   conv_.set_input_norm(std::sqrt(static_cast<double>(gamma_.size())) * largest);
 }
 
+Frames NormedConvolution::room(const Pass& pass, const FramesView& x) const {
+  return pass.frames(x, x.channels, conv_.kernel().time - 1);
+}
+
+ops::NormedFrames NormedConvolution::normed(const Pass& pass, const FramesView& prepared) const {
+  return {.gamma = &gamma_,
+          .y = prepared,
+          .history = pass.state->history(this, prepared, conv_.kernel().time - 1)};
+}
+
 Frames NormedConvolution::prepare(const Pass& pass, const FramesView& x) const {
-  const std::int64_t history = conv_.kernel().time - 1;
-  Frames prepared = pass.frames(x, x.channels, history);
-  ops::causal_rms_norm(pass.ops, x, gamma_, ops::Activation::kSilu, prepared.view(),
-                       pass.state->history(this, prepared.view(), history));
+  Frames prepared = room(pass, x);
+  const ops::NormedFrames to = normed(pass, prepared.view());
+  ops::causal_rms_norm(pass.ops, x, gamma_, ops::Activation::kSilu, to.y, to.history);
   return prepared;
 }
 
@@ -123,28 +131,45 @@ Upsampler::Upsampler(const TensorSource& source, const std::string& name, const 
   if (level.temporal_upsample) temporal_.emplace(source.convolution(name + ".time_conv"));
 }
 
-Frames Upsampler::apply(const Pass& pass, const FramesView& input, const FramesView& x,
-                        bool first) const {
-  const std::int64_t factor = temporal_ ? 2 : 1;
-  Frames y(*pass.ops.arena, pass.dtype, factor * x.frames - (first ? factor - 1 : 0), 2 * x.height,
-           2 * x.width, x.channels);
-  ops::duplicate_upsample(pass.ops, input, factor, first, y.view());
+BlockOutput Upsampler::apply(const Pass& pass, const FramesView& input, const FramesView& x,
+                             bool first, const NormedConvolution& next) const {
+  const std::int64_t factor = temporal_ ? 2 : 1, skipped = first ? factor - 1 : 0;
+  BlockOutput result;
+  result.y = Frames(*pass.ops.arena, pass.dtype, factor * x.frames - skipped, 2 * x.height,
+                    2 * x.width, x.channels);
+  const FramesView& y = result.y.view();
+  const bool fused = ops::enlarge_fuses(
+      pass.ops, spatial_, {.x = x, .shortcut = input, .temporal_factor = factor, .y = y});
+  if (fused) result.prepared = next.room(pass, y);
+  // `count` frames of y from those of x that begin at `begin`.
+  const auto enlarge = [&](const FramesView& source, std::int64_t begin, std::int64_t frame,
+                           std::int64_t count) {
+    const bool leads = first && begin == 0;
+    const FramesView prepared = result.prepared->slice(frame, count);
+    ops::enlarge(pass.ops, spatial_,
+                 {.x = source,
+                  .shortcut = input.slice(begin, source.frames),
+                  .temporal_factor = factor,
+                  .first = leads,
+                  .y = y.slice(frame, count)},
+                 fused ? next.normed(pass, prepared) : ops::NormedFrames{});
+  };
   if (!temporal_) {
-    ops::enlarge(pass.ops, spatial_, x, y.view());
-    return y;
+    enlarge(x, 0, 0, y.frames);
+  } else {
+    if (first) {
+      enlarge(x.slice(0, 1), 0, 0, 1);
+      ops::clear_frames(pass.ops, x.slice(0, 1));
+    }
+    const FramesView rest = x.slice(skipped, x.frames - skipped);
+    if (rest.frames > 0) {
+      const Frames doubled = pass.frames(rest, 2 * x.channels);
+      ops::conv3d(pass.ops, *temporal_, rest.slice(-lead(), rest.frames + lead()), doubled.view());
+      enlarge(doubled.view(), skipped, skipped, y.frames - skipped);
+    }
   }
-  const std::int64_t skipped = first ? 1 : 0;
-  if (first) {
-    ops::enlarge(pass.ops, spatial_, x.slice(0, 1), y->slice(0, 1));
-    ops::clear_frames(pass.ops, x.slice(0, 1));
-  }
-  const FramesView rest = x.slice(skipped, x.frames - skipped);
-  if (rest.frames > 0) {
-    const Frames doubled = pass.frames(rest, 2 * x.channels);
-    ops::conv3d(pass.ops, *temporal_, rest.slice(-lead(), rest.frames + lead()), doubled.view());
-    ops::enlarge(pass.ops, spatial_, doubled.view(), y->slice(skipped, y->frames - skipped));
-  }
-  return y;
+  if (!fused) result.prepared = next.prepare(pass, y);
+  return result;
 }
 
 }  // namespace pantograph::wan_vae

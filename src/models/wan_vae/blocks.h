@@ -48,6 +48,10 @@ class NormedConvolution {
 
   // The normalised x with its history in front, which is all the convolution needs.
   [[nodiscard]] Frames prepare(const Pass& pass, const FramesView& x) const;
+  // Room for it, and what it is called where something else makes it, or some frames of it, in
+  // order.
+  [[nodiscard]] Frames room(const Pass& pass, const FramesView& x) const;
+  [[nodiscard]] ops::NormedFrames normed(const Pass& pass, const FramesView& prepared) const;
   void convolve(const Pass& pass, const FramesView& prepared, const FramesView& y,
                 const FramesView* residual = nullptr) const;
   // Also what `next` prepares of y, in one go where the convolution can. y may be nullptr where
@@ -110,9 +114,10 @@ class Upsampler {
   // Frames of room that x needs in front, holding what came before it.
   [[nodiscard]] std::int64_t lead() const { return temporal_ ? 2 : 0; }
   // `input` is the level's input at x's frames; `first` says that x begins with frame 0 of the
-  // sequence, which is then cleared: the temporal convolution never sees it.
-  [[nodiscard]] Frames apply(const Pass& pass, const FramesView& input, const FramesView& x,
-                             bool first) const;
+  // sequence, which is then cleared: the temporal convolution never sees it. `next` is the layer
+  // that reads y.
+  [[nodiscard]] BlockOutput apply(const Pass& pass, const FramesView& input, const FramesView& x,
+                                  bool first, const NormedConvolution& next) const;
 
  private:
   std::optional<ops::Conv3dWeights> temporal_;

@@ -85,15 +85,14 @@ void Decoder::level(const Chunk& chunk, std::size_t index, Frames input, Frames 
   for (std::int64_t begin = 0; begin < frames; begin += step) {
     const std::int64_t count = std::min(step, frames - begin);
     const bool leads = first && begin == 0;
-    Frames enlarged =
-        block.upsampler->apply(pass, input->slice(begin, count), x->slice(begin, count), leads);
+    BlockOutput enlarged = block.upsampler->apply(pass, input->slice(begin, count),
+                                                  x->slice(begin, count), leads, entry(index + 1));
     if (begin + count == frames) {
       if (lead > 0) pass.state->save(pass.ops, &*block.upsampler, x.view(), lead);
       input.release();
       x.release();
     }
-    Frames entering = entry(index + 1).prepare(pass, enlarged.view());
-    level(chunk, index + 1, std::move(enlarged), std::move(entering), leads);
+    level(chunk, index + 1, std::move(enlarged.y), std::move(enlarged.prepared), leads);
   }
 }
 
