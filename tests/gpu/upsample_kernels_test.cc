@@ -240,7 +240,7 @@ TEST_F(UpsampleKernels, NormWhatTheyRounded) {
   }
 }
 
-// 16,384 pixels of y and more tiles than rows of a tile of products.
+// More tiles than blocks that a GPU holds, or rows that a product of matrices takes at a time.
 TEST_F(UpsampleKernels, FillManyBlocks) {
   expect_as_defined(
       {.frames = 2, .height = 45, .width = 43, .channels = 256, .shortcut_channels = 512}, 1);

@@ -1,6 +1,7 @@
 // Enlargement by fewer products on Hopper: transformed weights, and the steps of a run.
 #include <cuda_runtime_api.h>
 
+#include "core/log.h"
 #include "device/check.h"
 #include "kernels/hopper/component_gemm.h"
 #include "kernels/winograd/upsample.h"
@@ -74,6 +75,14 @@ class EnlargePlan final : public Plan {
   std::shared_ptr<const EnlargePack> pack_;
 };
 
+std::optional<std::string> refuse(const Context& context, const Conv3dWeights& whole) {
+  if (device::compute_capability(context.device.index) != 90) return "runs on Hopper only";
+  const double bound = winograd_enlarge_bounds(whole).weight;
+  if (bound <= kLargestF16) return std::nullopt;
+  return join("weights up to ", bound, " would overflow f16");
+}
+
+// nullptr where there is none.
 EnlargePlan* find_plan(const Context& context, const EnlargeWeights& weights) {
   const Conv3dWeights& whole = weights.whole();
   const Conv3dProblem of_any_size{.in_channels = whole.in_channels(),
@@ -82,9 +91,11 @@ EnlargePlan* find_plan(const Context& context, const EnlargeWeights& weights) {
                                   .dtype = DType::kBF16};
   return static_cast<EnlargePlan*>(
       context.plans->other(whole, of_any_size, [&]() -> std::unique_ptr<Plan> {
-        if (device::compute_capability(context.device.index) != 90) return nullptr;
-        if (!(winograd_enlarge_bounds(whole).weight <= kLargestF16)) return nullptr;
-        return std::make_unique<EnlargePlan>(whole);
+        const auto reason = refuse(context, whole);
+        if (!reason) return std::make_unique<EnlargePlan>(whole);
+        log(LogLevel::kDebug, "enlarge: winograd refuses ", whole.in_channels(),
+            " channels: ", *reason);
+        return nullptr;
       }));
 }
 
@@ -139,8 +150,13 @@ geometry::DuplicateUpsample sizes_of(const Enlargement& p) {
 }  // namespace
 
 bool enlarge_fuses(const Context& context, const EnlargeWeights& weights, const Enlargement& p) {
-  return p.y.dtype == DType::kBF16 && !refuse_winograd_enlarge(sizes_of(p)) &&
-         find_plan(context, weights) != nullptr;
+  auto reason = refuse_winograd_enlarge(sizes_of(p));
+  if (p.y.dtype != DType::kBF16) reason = "bf16 only";
+  if (!reason) return find_plan(context, weights) != nullptr;
+  if (context.planning) {
+    log(LogLevel::kDebug, "enlarge: winograd refuses ", p.y.channels, " channels: ", *reason);
+  }
+  return false;
 }
 
 void enlarge_fused(const Context& context, const EnlargeWeights& weights, const Enlargement& p,
