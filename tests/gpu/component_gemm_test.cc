@@ -71,29 +71,43 @@ void run(ComponentGemm p, const GuardedArray& a, const GuardedArray& b, const Gu
 class ComponentGemmOnGpu : public test::OnHopper, public testing::WithParamInterface<Case> {};
 
 TEST_P(ComponentGemmOnGpu, RoundsTheExactSums) {
-  for (const DType dtype : {DType::kF16, DType::kBF16}) {
-    const ComponentGemm p = problem_of(GetParam(), dtype);
-    const std::vector<float> a = test::whole_numbers(p.a_components * p.a_rows * p.in_channels, 1);
-    const std::vector<float> b =
-        test::whole_numbers(p.components * p.out_channels * p.taps * p.in_channels, 2);
-    const std::int64_t lines = p.components * p.rows;
-    const GuardedArray a_on_gpu(a, dtype), b_on_gpu(b, dtype), y_on_gpu(lines * p.out_channels);
-    run(p, a_on_gpu, b_on_gpu, y_on_gpu);
-    const std::vector<float> y = y_on_gpu.values(dtype);
-    std::vector<float> expected(y.size());
-    parallel_for(lines, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t line = begin; line < end; ++line) {
-        for (std::int64_t out = 0; out < p.out_channels; ++out) {
-          const double sum = product(p, a, b, line / p.rows, line % p.rows, out);
-          expected[static_cast<std::size_t>(line * p.out_channels + out)] =
-              test::rounded(sum, dtype);
-        }
-      }
-    });
-    for (std::size_t i = 0; i < y.size(); ++i) {
-      ASSERT_EQ(y[i], expected[i]) << to_string(dtype) << ", element " << i;
+  const Case& c = GetParam();
+  const ComponentGemm any = problem_of(c, DType::kF16);
+  const std::vector<float> a =
+      test::whole_numbers(any.a_components * any.a_rows * any.in_channels, 1);
+  const std::vector<float> b =
+      test::whole_numbers(any.components * any.out_channels * any.taps * any.in_channels, 2);
+  const std::vector<float> bias = test::whole_numbers(any.out_channels, 3);
+  const device::Memory bias_on_gpu = test::floats_on_gpu(bias);
+  const std::int64_t lines = any.components * any.rows;
+  std::vector<double> sums(static_cast<std::size_t>(lines * any.out_channels));
+  parallel_for(lines, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin * c.out; i < end * c.out; ++i) {
+      const std::int64_t line = i / c.out;
+      sums[static_cast<std::size_t>(i)] =
+          product(any, a, b, line / any.rows, line % any.rows, i % c.out);
     }
-    EXPECT_TRUE(y_on_gpu.guards_are_whole());
+  });
+  for (const auto& [dtype, y_dtype] : {std::pair{DType::kF16, DType::kF16},
+                                       {DType::kBF16, DType::kBF16},
+                                       {DType::kBF16, DType::kF16}}) {
+    const bool narrow = c.out % 256 != 0;
+    if (narrow && (dtype != DType::kBF16 || y_dtype != DType::kF16)) continue;
+    const GuardedArray a_on_gpu(a, dtype), b_on_gpu(b, dtype);
+    for (const bool with_bias : {false, true}) {
+      ComponentGemm p = problem_of(c, dtype);
+      p.y_dtype = y_dtype;
+      if (with_bias) p.bias = test::as_floats(bias_on_gpu);
+      const GuardedArray y_on_gpu(lines * c.out);
+      run(p, a_on_gpu, b_on_gpu, y_on_gpu);
+      const std::vector<float> y = y_on_gpu.values(y_dtype);
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        const double sum = sums[i] + (with_bias ? bias[i % bias.size()] : 0);
+        ASSERT_EQ(y[i], test::rounded(sum, y_dtype))
+            << to_string(dtype) << " to " << to_string(y_dtype) << ", element " << i;
+      }
+      EXPECT_TRUE(y_on_gpu.guards_are_whole());
+    }
   }
 }
 
@@ -108,6 +122,9 @@ INSTANTIATE_TEST_SUITE_P(
         // Taps: rows between them, none, and the same row again.
         Case{own_inputs(2), 1, 64, 256, 3, 1}, Case{own_inputs(3), 300, 128, 512, 3, 37},
         Case{own_inputs(1), 130, 1024, 1024, 3, 65}, Case{own_inputs(2), 90, 64, 256, 2, 0},
+        // Narrow ones, from bf16 to f16 alone.
+        Case{own_inputs(1), 1, 64, 128}, Case{own_inputs(1), 300, 256, 128, 3, 41},
+        Case{own_inputs(3), 129, 64, 384},
         // More components than fill the GPU, and as many as there can be.
         Case{own_inputs(36), 140, 64, 512, 3, 70}, Case{own_inputs(64), 5, 64, 256, 3, 5},
         Case{own_inputs(64), 700, 64, 256},
