@@ -13,7 +13,7 @@ namespace pantograph::ops {
 namespace {
 
 // Beyond it, working on all of a frame's tiles at a time brings little.
-constexpr std::size_t kWorkspace = std::size_t{2} << 30;
+constexpr std::size_t kWorkspace = std::size_t{3} << 29;  // 1.5 GiB
 constexpr double kLargest = 65504 / 1.01;  // of f16, less what rounding the factors adds
 
 struct WinogradPack final : PackedWeights {
