@@ -31,7 +31,7 @@ void enlarge(const Context& context, const EnlargeWeights& weights, const Frames
              const FramesView& y);
 // Works on as many rows at a time as `workspace_limit` bytes hold, or on one; beyond this limit
 // more bring little.
-inline constexpr std::size_t kEnlargeWorkspace = std::size_t{2} << 30;
+inline constexpr std::size_t kEnlargeWorkspace = std::size_t{1} << 30;
 void enlarge_fused(const Context& context, const EnlargeWeights& weights,
                    const Enlargement& enlargement, const NormedFrames& normed,
                    std::size_t workspace_limit = kEnlargeWorkspace);
