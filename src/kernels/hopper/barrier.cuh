@@ -26,13 +26,15 @@ __device__ inline void arrive_expecting(std::uint64_t* barrier, std::uint32_t by
       : "memory");
 }
 
-// Arrives at the barrier of the same address in block `rank` of the cluster.
+// Arrives at the barrier of the same address in block `rank` of the cluster. What it orders is what
+// bulk copies and products do, so that the weakest scope will do: with the cluster's, each arrival
+// would wait for all of the thread's memory.
 __device__ inline void arrive_at(std::uint64_t* barrier, std::uint32_t rank) {
   asm volatile(
       "{\n"
       ".reg .b32 remote;\n"
       "mapa.shared::cluster.u32 remote, %0, %1;\n"
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n"
+      "mbarrier.arrive.shared::cluster.b64 _, [remote];\n"
       "}" ::"r"(shared_address(barrier)),
       "r"(rank)
       : "memory");
@@ -44,7 +46,7 @@ __device__ inline void wait(std::uint64_t* barrier, std::uint32_t parity) {
       "{\n"
       ".reg .pred done;\n"
       "again:\n"
-      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
       "@!done bra again;\n"
       "}" ::"r"(shared_address(barrier)),
       "r"(parity)
@@ -54,6 +56,11 @@ __device__ inline void wait(std::uint64_t* barrier, std::uint32_t parity) {
 // Among `threads` threads of a block; `id` from 1, 0 being __syncthreads'.
 __device__ inline void sync_threads(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+// Counts as having come to it, without waiting for the others.
+__device__ inline void arrive_threads(int id, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
 __device__ inline std::uint32_t cluster_rank() {

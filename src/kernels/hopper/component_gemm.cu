@@ -23,6 +23,10 @@ constexpr int kThreads = kGroup * (1 + kConsumers);
 constexpr int kConsumerRows = kRows / kConsumers;
 constexpr int kStoreColumns = 64;  // of a box that is stored: 128 bytes
 constexpr int kStoreBuffers = 2;
+// From so many blocks of depth on, the second warpgroup stays one behind the first: they do not
+// store at the same time.
+constexpr int kLeastToStagger = 24;
+constexpr int kStaggerBarrier = 1 + kConsumers;
 
 // 16-bit elements, all tiles aligned to the 1024 bytes of the swizzle.
 template <int kColumns>
@@ -158,6 +162,8 @@ __device__ void multiply_tiles(const Arguments& p, Shared<kColumns>& shared, std
   const auto release = [&](int stage) {
     if (thread < kCluster) arrive_at(&shared.empty[stage], static_cast<std::uint32_t>(thread));
   };
+  bool leads = blocks >= kLeastToStagger && group == 0;
+  if (blocks >= kLeastToStagger && group == 1) sync_threads(kStaggerBarrier, kConsumers * kGroup);
   for (std::int64_t index = first; index < p.schedule.tiles; index += step) {
     float sums[kColumns / 2];
     int before = 0;
@@ -171,6 +177,10 @@ __device__ void multiply_tiles(const Arguments& p, Shared<kColumns>& shared, std
         multiply<T>(sums, a + 2 * k, b + 2 * k, block > 0 || k > 0);
       }
       end_products();
+      if (leads) {
+        arrive_threads(kStaggerBarrier, kConsumers * kGroup);
+        leads = false;
+      }
       if (block > 0) {
         wait_for_products<1>();
         release(before);
