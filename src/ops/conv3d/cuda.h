@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "device/memory.h"
 #include "ops/conv3d/conv3d.h"
 
@@ -25,6 +27,16 @@ struct CudaWeights final : PackedWeights {
   DType dtype = DType::kF32;
   device::Memory weights, bias;
 };
+// The one whose turn it is.
+Device current_gpu();
+// A copy on it, ordered in the default stream.
+template <typename T>
+device::Memory on_gpu(const Device& device, const std::vector<T>& values) {
+  device::Memory copy(device, values.size() * sizeof(T), {}, nullptr, device::Fill::kNone);
+  device::copy(copy.data(), values.data(), copy.bytes(), nullptr);
+  return copy;
+}
+
 // Of a CudaWeights.
 std::size_t cuda_weight_bytes(const Conv3dWeights& weights, DType dtype);
 // Those on the current device, copied there at the first call.

@@ -33,6 +33,12 @@ std::vector<std::byte> channels_last(const Conv3dWeights& weights, DType dtype) 
 
 }  // namespace
 
+Device current_gpu() {
+  Device device{.kind = DeviceKind::kCuda};
+  device::check(cudaGetDevice(&device.index));
+  return device;
+}
+
 std::int64_t padded_channels(std::int64_t channels) {
   return (channels + 7) / 8 * 8;
 }
@@ -44,8 +50,7 @@ std::size_t cuda_weight_bytes(const Conv3dWeights& weights, DType dtype) {
 }
 
 std::shared_ptr<const CudaWeights> cuda_weights(const Conv3dWeights& weights, DType dtype) {
-  Device device{.kind = DeviceKind::kCuda};
-  device::check(cudaGetDevice(&device.index));
+  const Device device = current_gpu();
   return std::static_pointer_cast<const CudaWeights>(weights.packed(
       [&](const PackedWeights& candidate) {
         const auto* packed = dynamic_cast<const CudaWeights*>(&candidate);

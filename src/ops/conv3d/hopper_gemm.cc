@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kDepthStep = 64, kColumnStep = 256;  // of channels in and out
 constexpr std::int64_t kNarrow = 128;                       // columns of the narrow product
 constexpr std::int64_t kTaps = 9;                           // in space
-constexpr double kLargestF16 = 65504;
+constexpr double kLargestF16 = 65504 / 1.01;  // less what rounding the factors may add
 constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
 
 kernels::ComponentGemm describe(const Conv3dProblem& p, const FramesView& x) {
@@ -80,12 +80,9 @@ std::shared_ptr<PackedWeights> pack_narrow(const Conv3dWeights& weights, const D
   std::vector<std::byte> rounded(sorted.size() * size_of(DType::kBF16));
   convert_from_f32(sorted.data(), DType::kBF16, rounded.data(), std::ssize(sorted));
   auto pack = std::make_shared<NarrowWeights>();
-  const std::size_t bias_bytes = weights.bias().size() * sizeof(float);
   pack->device = device;
-  pack->weights = device::Memory(device, rounded.size());
-  pack->bias = device::Memory(device, bias_bytes);
-  device::copy(pack->weights.data(), rounded.data(), rounded.size(), nullptr);
-  device::copy(pack->bias.data(), weights.bias().data(), bias_bytes, nullptr);
+  pack->weights = on_gpu(device, rounded);
+  pack->bias = on_gpu(device, weights.bias());
   device::synchronize(nullptr);  // other streams read them from now on
   return pack;
 }
@@ -106,8 +103,7 @@ class NarrowPlan final : public Conv3dPlan {
            weights_.bias().size() * sizeof(float);
   }
   void load_weights() override {
-    Device device{.kind = DeviceKind::kCuda};
-    device::check(cudaGetDevice(&device.index));
+    const Device device = current_gpu();
     pack_ = std::static_pointer_cast<const NarrowWeights>(weights_.packed(
         [&](const PackedWeights& candidate) {
           const auto* pack = dynamic_cast<const NarrowWeights*>(&candidate);

@@ -14,7 +14,7 @@ namespace {
 
 // Beyond it, working on all of a frame's tiles at a time brings little.
 constexpr std::size_t kWorkspace = std::size_t{3} << 29;  // 1.5 GiB
-constexpr double kLargest = 65504 / 1.01;  // of f16, less what rounding the factors adds
+constexpr double kLargestF16 = 65504 / 1.01;  // less what rounding the factors may add
 
 struct WinogradPack final : PackedWeights {
   Device device;
@@ -33,14 +33,9 @@ std::shared_ptr<PackedWeights> transform(const Conv3dWeights& weights, const Dev
   auto pack = std::make_shared<WinogradPack>();
   pack->device = device;
   pack->tile_size = tile_size;
-  const std::vector<float> values = weights.weight().to_f32();
-  const std::size_t bytes = values.size() * sizeof(float);
-  const std::size_t bias_bytes = weights.bias().size() * sizeof(float);
-  const device::Memory untransformed(device, bytes);
+  const device::Memory untransformed = on_gpu(device, weights.weight().to_f32());
   pack->weights = device::Memory(device, transformed_bytes(weights, tile_size));
-  pack->bias = device::Memory(device, bias_bytes);
-  device::copy(untransformed.data(), values.data(), bytes, nullptr);
-  device::copy(pack->bias.data(), weights.bias().data(), bias_bytes, nullptr);
+  pack->bias = on_gpu(device, weights.bias());
   device::check(
       kernels::winograd_weights({.tile_size = tile_size,
                                  .out_channels = weights.out_channels(),
@@ -76,8 +71,7 @@ class WinogradPlan final : public Conv3dPlan {
   }
 
   void load_weights() override {
-    Device device{.kind = DeviceKind::kCuda};
-    device::check(cudaGetDevice(&device.index));
+    const Device device = current_gpu();
     pack_ = std::static_pointer_cast<const WinogradPack>(weights_.packed(
         [&](const PackedWeights& candidate) {
           const auto* pack = dynamic_cast<const WinogradPack*>(&candidate);
@@ -177,7 +171,7 @@ class Winograd final : public Conv3dImplementation {
     if (!weights.input_norm()) return "nothing bounds the input";
     const double bound =
         winograd_bound(weights, choose_winograd(problem).tile_size, *weights.input_norm());
-    if (bound <= kLargest) return std::nullopt;
+    if (bound <= kLargestF16) return std::nullopt;
     return join("values up to ", bound, " would overflow f16");
   }
   [[nodiscard]] std::unique_ptr<Conv3dPlan> plan(const Conv3dProblem& problem,

@@ -115,8 +115,10 @@ double weight_norm(const Conv3dWeights& weights, const Amplification& amplified)
     for (std::int64_t out = begin; out < end; ++out) {
       std::vector<double> squares(static_cast<std::size_t>(taps * 9));
       const float* filter = values.data() + out * in * taps * 9;
-      for (std::int64_t i = 0; i < in * taps * 9; ++i) {
-        squares[static_cast<std::size_t>(i % (taps * 9))] += double{filter[i]} * double{filter[i]};
+      for (std::int64_t i = 0; i < in; ++i, filter += squares.size()) {
+        for (std::size_t tap = 0; tap < squares.size(); ++tap) {
+          squares[tap] += double{filter[tap]} * double{filter[tap]};
+        }
       }
       double sum = 0;
       for (std::int64_t i = 0; i < taps * 9; ++i) {

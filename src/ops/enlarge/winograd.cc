@@ -5,6 +5,7 @@
 #include "device/check.h"
 #include "kernels/hopper/component_gemm.h"
 #include "kernels/winograd/upsample.h"
+#include "ops/conv3d/cuda.h"
 #include "ops/cuda.h"
 #include "ops/enlarge/winograd_plan.h"
 
@@ -26,14 +27,9 @@ std::size_t transformed_bytes(const Conv3dWeights& whole) {
 std::shared_ptr<PackedWeights> transform(const Conv3dWeights& whole, const Device& device) {
   auto pack = std::make_shared<EnlargePack>();
   pack->device = device;
-  const std::vector<float> values = whole.weight().to_f32();
-  const std::size_t bytes = values.size() * sizeof(float);
-  const std::size_t bias_bytes = whole.bias().size() * sizeof(float);
-  const device::Memory untransformed(device, bytes);
+  const device::Memory untransformed = on_gpu(device, whole.weight().to_f32());
   pack->weights = device::Memory(device, transformed_bytes(whole));
-  pack->bias = device::Memory(device, bias_bytes);
-  device::copy(untransformed.data(), values.data(), bytes, nullptr);
-  device::copy(pack->bias.data(), whole.bias().data(), bias_bytes, nullptr);
+  pack->bias = on_gpu(device, whole.bias());
   device::check(
       kernels::upsample_weights({.out_channels = whole.out_channels(),
                                  .in_channels = whole.in_channels(),
@@ -55,8 +51,7 @@ class EnlargePlan final : public Plan {
     return transformed_bytes(whole_) + whole_.bias().size() * sizeof(float);
   }
   void load_weights() override {
-    Device device{.kind = DeviceKind::kCuda};
-    device::check(cudaGetDevice(&device.index));
+    const Device device = current_gpu();
     pack_ = std::static_pointer_cast<const EnlargePack>(whole_.packed(
         [&](const PackedWeights& candidate) {
           const auto* pack = dynamic_cast<const EnlargePack*>(&candidate);

@@ -32,8 +32,10 @@ double largest_filter_sum(const Conv3dWeights& whole) {
     for (std::int64_t o = begin; o < end; ++o) {
       std::array<double, kTaps> taps{};
       const float* filter = values.data() + o * in * kTaps;
-      for (std::int64_t i = 0; i < in * kTaps; ++i) {
-        taps[static_cast<std::size_t>(i % kTaps)] += std::abs(double{filter[i]});
+      for (std::int64_t i = 0; i < in; ++i, filter += taps.size()) {
+        for (std::size_t tap = 0; tap < taps.size(); ++tap) {
+          taps[tap] += std::abs(double{filter[tap]});
+        }
       }
       double& largest = sums[static_cast<std::size_t>(o)];
       for (const auto& row : kWay.weight) {
