@@ -12,24 +12,34 @@ def read(path: Path) -> dict:
     return json.loads(path.read_text()) if path.exists() else {}
 
 
-def decode_lines(ours: dict, peer: dict) -> list[str]:
+PEERS_SIZE = (704, 1248)  # of diffusers' clip
+DECODES = {
+    "vae_decode": "decode",
+    "vae_decode_sizes": "other sizes",
+    "vae_decode_streaming": "one latent frame a pass",
+    "vae_decode_general": "--algorithm general",
+}
+
+
+def decode_lines(title: str, ours: dict, peer: dict) -> list[str]:
     if not ours:
         return []
     errors = {4 * (int(n) - 1) + 1: e for n, e in peer.get("errors", {}).items()}
     times = {4 * (int(n) - 1) + 1: t["seconds"] for n, t in peer.get("times", {}).items()}
     lines = [
-        f"decode, {ours['gpu']}, bf16 product {ours['matrix_rate_tflops']:.0f} TFLOP/s",
-        "workload  seconds    gap  peak GiB  planned  max / M  rms / R  diffusers",
+        f"{title}, {ours['gpu']}, bf16 product {ours['matrix_rate_tflops']:.0f} TFLOP/s",
+        "workload      seconds    gap  peak GiB  planned  max / M  rms / R  diffusers",
     ]
     for w in ours["workloads"]:
-        line = f"{w['name']:<8}{w.get('seconds', 0):9.3f}{w.get('gap', 0):7.3f}"
+        same_clip = (w["height"], w["width"]) == PEERS_SIZE
+        line = f"{w['name']:<12}{w.get('seconds', 0):9.3f}{w.get('gap', 0):7.3f}"
         line += f"{w['peak_bytes'] / 2**30:10.2f}{w['planned_bytes'] / 2**30:9.2f}"
         error = errors.get(w["frames"])
-        if error and "max_error" in w:
+        if same_clip and error and "max_error" in w:
             line += f"{w['max_error'] / error['M']:9.2f}{w['rms_error'] / error['R']:9.2f}"
         else:
             line += " " * 18
-        if w["frames"] in times:
+        if same_clip and w["frames"] in times:
             line += f"{times[w['frames']]:8.3f} s"
         lines.append(line)
     return lines
@@ -51,8 +61,11 @@ def token_op_lines(ops: dict) -> list[str]:
 
 def main() -> None:
     folder = Path(sys.argv[1])
-    decode = decode_lines(read(folder / "vae_decode.json"), read(folder / "diffusers.json"))
-    print("\n".join([*decode, *token_op_lines(read(folder / "token_ops.json"))]))
+    peer = read(folder / "diffusers.json")
+    lines = []
+    for name, title in DECODES.items():
+        lines += decode_lines(title, read(folder / f"{name}.json"), peer)
+    print("\n".join([*lines, *token_op_lines(read(folder / "token_ops.json"))]))
 
 
 if __name__ == "__main__":
