@@ -11,8 +11,8 @@ struct Rational {
   std::int64_t numerator = 0, denominator = 1;  // without a common factor; the second above 0
 
   constexpr Rational() = default;
-  constexpr Rational(std::int64_t above,
-                     std::int64_t below = 1) {  // NOLINT: integers are fractions
+  // NOLINTNEXTLINE(google-explicit-constructor): integers are fractions
+  constexpr Rational(std::int64_t above, std::int64_t below = 1) {
     const std::int64_t divisor = std::gcd(above, below);
     const std::int64_t sign = below < 0 ? -1 : 1;
     numerator = sign * above / divisor;

@@ -52,7 +52,8 @@ constexpr WinogradUpsample derive_winograd_upsample(const Rational& p) {
     std::size_t same = 0;
     std::optional<Rational> factor;
     for (; same < inputs; ++same) {
-      if ((factor = factor_between(row, result.input[same]))) break;
+      factor = factor_between(row, result.input[same]);
+      if (factor) break;
     }
     if (!factor) result.input[inputs++] = row;
     result.input_of[products] = same;

@@ -79,7 +79,10 @@ Conv3dPlan& PlanCache::conv3d(const Conv3dWeights& weights, const Conv3dProblem&
 Plan* PlanCache::other(const Conv3dWeights& weights, const Conv3dProblem& problem,
                        const std::function<std::unique_ptr<Plan>()>& make) {
   const auto [entry, added] = others_.try_emplace({&weights, problem});
-  if (added && (entry->second = make())) unprepared_.push_back(entry->second.get());
+  if (added) {
+    entry->second = make();
+    if (entry->second) unprepared_.push_back(entry->second.get());
+  }
   return entry->second.get();
 }
 
