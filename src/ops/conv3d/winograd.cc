@@ -14,7 +14,7 @@ namespace {
 
 // Beyond it, working on all of a frame's tiles at a time brings little.
 constexpr std::size_t kWorkspace = std::size_t{3} << 29;  // 1.5 GiB
-constexpr double kLargestF16 = 65504 / 1.01;  // less what rounding the factors may add
+constexpr double kLargestF16 = 65504 / 1.01;              // less what rounding the factors may add
 
 struct WinogradPack final : PackedWeights {
   Device device;
