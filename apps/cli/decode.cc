@@ -24,6 +24,7 @@ Json summary_json(const DecodeSummary& summary) {
         {"latent_frames_per_pass", Json(statistics.frames_per_pass)},
         {"planned_bytes", Json(static_cast<std::int64_t>(statistics.planned_bytes))},
         {"prepare_seconds", Json(statistics.prepare_seconds)},
+        {"weight_seconds", Json(statistics.weight_seconds)},
         {"decode_seconds", Json(statistics.decode_seconds)},
         {"write_seconds", Json(statistics.write_seconds)},
     }));

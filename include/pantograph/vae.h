@@ -51,6 +51,7 @@ struct DecodeStatistics {
   std::int64_t frames_per_pass = 0;  // latent frames
   std::size_t planned_bytes = 0;     // peak of what the session took, weights not counted
   double prepare_seconds = 0;        // planning, packing weights where that was not done before
+  double weight_seconds = 0;         // of these, bringing weights to a GPU
   double decode_seconds = 0;         // without the sink's time
   double write_seconds = 0;          // inside the sink
 };
@@ -106,6 +107,7 @@ class PANTOGRAPH_EXPORT DecodeSession {
   [[nodiscard]] std::int64_t latent_frames() const;    // pushed so far
   [[nodiscard]] std::int64_t frames_per_pass() const;  // latent frames, as chosen
   [[nodiscard]] std::size_t planned_bytes() const;     // peak of what the session takes
+  [[nodiscard]] double weight_seconds() const;         // that it took to bring weights to a GPU
 
  private:
   friend class Vae;

@@ -198,6 +198,7 @@ class Bench {
       device::synchronize(stream_.get());
       frames_per_pass_ = session.frames_per_pass();
       planned_ = session.planned_bytes();
+      weight_seconds_ = session.weight_seconds();
     }
     return seconds_since(begin);
   }
@@ -217,6 +218,7 @@ class Bench {
     monitor_.reset_peak();
     video.poison();
     const double first = decode(workload, clip, Precision::kBF16, video);
+    const double weights = weight_seconds_;
     const unsigned long long checked = video.checksum(video.bytes());
     const kernels::Difference sanity = against_itself(video);
     if (sanity.not_finite > 0 || sanity.out_of_range > 0) {
@@ -246,6 +248,7 @@ class Bench {
         {"latent_frames_per_pass", Json(frames_per_pass_)},
         {"direct_pflop", Json(flops * 1e-15)},
         {"first_seconds", Json(first)},
+        {"first_weight_seconds", Json(weights)},
         {"sm_clock_mhz", Json(std::int64_t{monitor_.clock()})},
         {"peak_bytes", Json(static_cast<std::int64_t>(peak))},
         {"output_bytes", Json(static_cast<std::int64_t>(video.bytes()))},
@@ -254,8 +257,8 @@ class Bench {
         {"checksum", Json(std::to_string(checked))},
     };
     std::string line =
-        join(workload.name, ": first ", first, " s, peak ", gib(peak), " GiB, planned ",
-             gib(expected), " GiB, ", frames_per_pass_, " latent frames a pass");
+        join(workload.name, ": first ", first, " s (weights ", weights, "), peak ", gib(peak),
+             " GiB, planned ", gib(expected), " GiB, ", frames_per_pass_, " latent frames a pass");
     if (!times.empty()) {
       const double median = times[times.size() / 2];
       result.insert(result.end(), {{"seconds", Json(median)},
@@ -362,8 +365,10 @@ class Bench {
   device::Stream stream_;
   std::shared_ptr<const wan_vae::Decoder> decoder_;
   MatrixRate rate_;
+  // Of the last session.
   std::int64_t frames_per_pass_ = 0;
-  std::size_t planned_ = 0;  // by the last session
+  double weight_seconds_ = 0;
+  std::size_t planned_ = 0;
 };
 
 }  // namespace

@@ -187,7 +187,7 @@ TEST_F(DecodeTest, JsonIsOneObjectWithEveryField) {
     EXPECT_EQ(*video.find("height")->integer(), 16);
     EXPECT_EQ(*video.find("width")->integer(), 32);
     for (const char* key : {"latent_frames_per_pass", "planned_bytes", "prepare_seconds",
-                            "decode_seconds", "write_seconds"}) {
+                            "weight_seconds", "decode_seconds", "write_seconds"}) {
       ASSERT_NE(video.find(key), nullptr) << key;
       EXPECT_TRUE(video.find(key)->number(number)) << key;
       EXPECT_GE(number, 0) << key;

@@ -8,6 +8,7 @@
 #include "core/convert.h"
 #include "core/log.h"
 #include "core/parallel.h"
+#include "core/stopwatch.h"
 #include "ops/cuda.h"
 
 namespace pantograph::wan_vae {
@@ -47,10 +48,12 @@ Session::~Session() {
 
 // Before memory is counted: they stay when the session goes.
 void Session::load_weights() {
+  const Clock::time_point begin = Clock::now();
   ops::PlanCache plans;
   plan_pass(plans, {.latent_frames = 1, .group_frames = 1}, 1, true);
   plan_pass(plans, {.latent_frames = 1, .group_frames = 1}, 1, false);
   plans.load_weights();
+  weight_seconds_ = seconds_since(begin);
 }
 
 Pass Session::pass(ops::PlanCache& plans, bool planning) {

@@ -25,6 +25,7 @@ class Session {
   [[nodiscard]] std::int64_t latent_frames() const { return pushed_; }
   [[nodiscard]] std::int64_t frames_per_pass() const { return plan_.size.latent_frames; }
   [[nodiscard]] std::size_t planned_bytes() const { return plan_.bytes; }
+  [[nodiscard]] double weight_seconds() const { return weight_seconds_; }
 
  private:
   void load_weights();
@@ -41,6 +42,7 @@ class Session {
   ClipShape clip_;
   DecodeOptions options_;
   device::Stream own_stream_;  // where the caller gave none
+  double weight_seconds_ = 0;
   PassPlan plan_;
   Arena arena_;
   ops::PlanCache plans_;

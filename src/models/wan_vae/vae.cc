@@ -150,6 +150,7 @@ DecodeStatistics Vae::decode(const TensorView& latents, FrameSink& sink,
   clip_options.clip_frames = latents.shape[1];
   DecodeSession session = decode_session(latents.shape[2], latents.shape[3], clip_options);
   statistics.prepare_seconds = seconds_since(begin);
+  statistics.weight_seconds = session.weight_seconds();
   statistics.frames_per_pass = session.frames_per_pass();
   statistics.planned_bytes = session.planned_bytes();
   CountingSink counting(sink, impl_->config.video_frames(latents.shape[1]), progress);
@@ -204,6 +205,9 @@ std::int64_t DecodeSession::frames_per_pass() const {
 }
 std::size_t DecodeSession::planned_bytes() const {
   return impl_->session.planned_bytes();
+}
+double DecodeSession::weight_seconds() const {
+  return impl_->session.weight_seconds();
 }
 
 }  // namespace pantograph
