@@ -6,8 +6,7 @@
 
 namespace pantograph {
 Arena::Block Arena::take(std::size_t bytes) {
-  const std::size_t size =
-      (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+  const std::size_t size = aligned(std::max<std::size_t>(bytes, 1));
   std::size_t offset = 0;
   auto next = used_.begin();
   for (; next != used_.end() && next->offset - offset < size; ++next) {

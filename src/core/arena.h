@@ -13,6 +13,10 @@ namespace pantograph {
 class Arena {
  public:
   static constexpr std::size_t kAlignment = 256;
+  // The next multiple of it.
+  static constexpr std::size_t aligned(std::size_t bytes) {
+    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
 
   // A part of the slab, given back on destruction.
   class Block {

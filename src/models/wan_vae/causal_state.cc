@@ -9,7 +9,7 @@ FramesView CausalState::history(const void* owner, const FramesView& x, std::int
   const auto [entry, added] = offsets_.emplace(owner, bytes_);
   if (added) {
     require(buffer_.data() == nullptr, "a history that was not planned");
-    bytes_ += (kept.bytes() + Arena::kAlignment - 1) / Arena::kAlignment * Arena::kAlignment;
+    bytes_ += Arena::aligned(kept.bytes());
   }
   kept.data = buffer_.data() == nullptr ? nullptr : buffer_.data() + entry->second;
   return kept;

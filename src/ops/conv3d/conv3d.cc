@@ -33,6 +33,13 @@ std::shared_ptr<PackedWeights> Conv3dWeights::packed(
   return packs_->copies.back();
 }
 
+double Conv3dWeights::kept(const std::string& name, const std::function<double()>& compute) const {
+  const std::lock_guard lock(packs_->mutex);
+  const auto known = packs_->numbers.find(name);
+  if (known != packs_->numbers.end()) return known->second;
+  return packs_->numbers[name] = compute();
+}
+
 namespace {
 
 [[noreturn]] void refuse_to_be_slow(const Conv3dProblem& problem, const Device& device,

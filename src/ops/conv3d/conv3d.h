@@ -79,6 +79,9 @@ class Conv3dWeights {
       const std::function<bool(const PackedWeights&)>& accepts,
       const std::function<std::shared_ptr<PackedWeights>()>& make) const;
 
+  // A number that takes all weights to compute: computed at the first call for that name, and kept.
+  double kept(const std::string& name, const std::function<double()>& compute) const;
+
  private:
   Weight weight_;
   std::vector<float> bias_;
@@ -87,6 +90,7 @@ class Conv3dWeights {
   struct Packs {
     std::mutex mutex;
     std::vector<std::shared_ptr<PackedWeights>> copies;
+    std::map<std::string, double> numbers;
   };
   std::unique_ptr<Packs> packs_ = std::make_unique<Packs>();
 };

@@ -27,7 +27,10 @@ struct CudaWeights final : PackedWeights {
   DType dtype = DType::kF32;
   device::Memory weights, bias;
 };
-// The one whose turn it is.
+// The largest number of f16, less what rounding a product's factors may add.
+inline constexpr double kSafeF16 = 65504 / 1.01;
+
+// The GPU that is current.
 Device current_gpu();
 // A copy on it, ordered in the default stream.
 template <typename T>

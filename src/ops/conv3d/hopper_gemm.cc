@@ -17,7 +17,6 @@ namespace {
 constexpr std::int64_t kDepthStep = 64, kColumnStep = 256;  // of channels in and out
 constexpr std::int64_t kNarrow = 128;                       // columns of the narrow product
 constexpr std::int64_t kTaps = 9;                           // in space
-constexpr double kLargestF16 = 65504 / 1.01;  // less what rounding the factors may add
 constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
 
 kernels::ComponentGemm describe(const Conv3dProblem& p, const FramesView& x) {
@@ -169,10 +168,13 @@ class HopperGemm final : public Conv3dImplementation {
       const Conv3dProblem& p, const Conv3dWeights& weights) const override {
     if (!is_narrow(p)) return std::nullopt;
     if (!weights.input_norm()) return "nothing bounds the input";
-    double squares = 0;  // more than those of any one filter
-    for (const float value : weights.weight().to_f32()) squares += double{value} * double{value};
+    const double squares = weights.kept("sum of squares", [&] {  // more than of any one filter
+      double sum = 0;
+      for (const float value : weights.weight().to_f32()) sum += double{value} * double{value};
+      return sum;
+    });
     const double taps = static_cast<double>(p.kernel.time);
-    if (std::sqrt(taps * squares) * *weights.input_norm() <= kLargestF16) return std::nullopt;
+    if (std::sqrt(taps * squares) * *weights.input_norm() <= kSafeF16) return std::nullopt;
     return "f16 could overflow";
   }
   [[nodiscard]] std::unique_ptr<Conv3dPlan> plan(const Conv3dProblem& problem,

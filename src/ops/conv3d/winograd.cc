@@ -14,7 +14,6 @@ namespace {
 
 // Beyond it, working on all of a frame's tiles at a time brings little.
 constexpr std::size_t kWorkspace = std::size_t{3} << 29;  // 1.5 GiB
-constexpr double kLargestF16 = 65504 / 1.01;              // less what rounding the factors may add
 
 struct WinogradPack final : PackedWeights {
   Device device;
@@ -60,7 +59,7 @@ class WinogradPlan final : public Conv3dPlan {
       input_bytes_ = std::max(input_bytes_, winograd_input_bytes(problem, tiles));
       product_bytes_ = std::max(product_bytes_, winograd_product_bytes(problem, tiles));
     }
-    input_bytes_ = (input_bytes_ + Arena::kAlignment - 1) / Arena::kAlignment * Arena::kAlignment;
+    input_bytes_ = Arena::aligned(input_bytes_);
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const override {
@@ -171,7 +170,7 @@ class Winograd final : public Conv3dImplementation {
     if (!weights.input_norm()) return "nothing bounds the input";
     const double bound =
         winograd_bound(weights, choose_winograd(problem).tile_size, *weights.input_norm());
-    if (bound <= kLargestF16) return std::nullopt;
+    if (bound <= kSafeF16) return std::nullopt;
     return join("values up to ", bound, " would overflow f16");
   }
   [[nodiscard]] std::unique_ptr<Conv3dPlan> plan(const Conv3dProblem& problem,

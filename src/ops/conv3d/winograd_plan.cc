@@ -101,12 +101,7 @@ std::vector<geometry::WinogradTiles> winograd_parts(const Conv3dProblem& p, std:
 
 namespace {
 
-// The largest sum over taps of the norms of a transformed filter: kept, for it takes all weights.
-struct WinogradNorm final : PackedWeights {
-  std::int64_t tile_size = 0;
-  double norm = 0;
-};
-
+// The largest sum over taps of the norms of a transformed filter.
 double weight_norm(const Conv3dWeights& weights, const Amplification& amplified) {
   const std::vector<float> values = weights.weight().to_f32();
   const std::int64_t in = weights.in_channels(), taps = weights.kernel().time;
@@ -139,19 +134,10 @@ double weight_norm(const Conv3dWeights& weights, const Amplification& amplified)
 double winograd_bound(const Conv3dWeights& weights, std::int64_t tile_size, double input_norm) {
   const Amplification amplified =
       tile_size == 4 ? amplification(geometry::kWinograd4) : amplification(geometry::kWinograd6);
-  const auto norm = std::static_pointer_cast<const WinogradNorm>(weights.packed(
-      [&](const PackedWeights& candidate) {
-        const auto* kept = dynamic_cast<const WinogradNorm*>(&candidate);
-        return kept != nullptr && kept->tile_size == tile_size;
-      },
-      [&] {
-        auto made = std::make_shared<WinogradNorm>();
-        made->tile_size = tile_size;
-        made->norm = weight_norm(weights, amplified);
-        return made;
-      }));
+  const double norm = weights.kept(join("norm for F(", tile_size, ", 3)"),
+                                   [&] { return weight_norm(weights, amplified); });
   const double input = amplified.input * amplified.input * input_norm;
-  return std::max({input, norm->norm, input * norm->norm});
+  return std::max({input, norm, input * norm});
 }
 
 }  // namespace pantograph::ops

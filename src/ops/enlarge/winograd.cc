@@ -121,11 +121,8 @@ struct Workspace {
       input_bytes = std::max(input_bytes, winograd_enlarge_input_bytes(sizes, tiles));
       product_bytes = std::max(product_bytes, winograd_enlarge_product_bytes(sizes, tiles));
     }
-    const auto aligned = [](std::size_t size) {
-      return (size + Arena::kAlignment - 1) / Arena::kAlignment * Arena::kAlignment;
-    };
-    input_at = aligned(sizeof(float));
-    products_at = input_at + aligned(input_bytes);
+    input_at = Arena::aligned(sizeof(float));
+    products_at = input_at + Arena::aligned(input_bytes);
     bytes = products_at + product_bytes;
   }
   std::vector<geometry::WinogradTiles> parts;

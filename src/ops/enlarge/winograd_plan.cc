@@ -17,12 +17,7 @@ constexpr std::int64_t kTileSize = 2;  // pixels of x
 constexpr std::int64_t kInputs = kWay.kInputs * kWay.kInputs;
 constexpr std::int64_t kProducts = kWay.kProducts * kWay.kProducts;
 
-// The largest sum of sizes over input channels that a transformed filter has: kept, for it takes
-// all weights.
-struct FilterSum final : PackedWeights {
-  double largest = 0;
-};
-
+// The largest sum of sizes over input channels that a transformed filter has.
 double largest_filter_sum(const Conv3dWeights& whole) {
   constexpr std::int64_t kTaps = 9;
   const std::vector<float> values = whole.weight().to_f32();
@@ -104,20 +99,12 @@ std::vector<geometry::WinogradTiles> winograd_enlarge_parts(
 }
 
 EnlargeBounds winograd_enlarge_bounds(const Conv3dWeights& whole) {
-  const auto kept = std::static_pointer_cast<const FilterSum>(whole.packed(
-      [](const PackedWeights& candidate) {
-        return dynamic_cast<const FilterSum*>(&candidate) != nullptr;
-      },
-      [&] {
-        auto made = std::make_shared<FilterSum>();
-        made->largest = largest_filter_sum(whole);
-        return made;
-      }));
+  const double sum =
+      whole.kept("filter sum for enlarging", [&] { return largest_filter_sum(whole); });
   // Two factors of a product have been rounded to 11 bits before.
   constexpr double kRounding = 1 + 0x1p-10;
   const double input = largest_input_sum();
-  return {.weight = kept->largest,
-          .gain = input * input * std::max(1.0, kept->largest) * kRounding};
+  return {.weight = sum, .gain = input * input * std::max(1.0, sum) * kRounding};
 }
 
 }  // namespace pantograph::ops
