@@ -1,6 +1,8 @@
 // What every op is run with.
 #pragma once
 
+#include <cstdint>
+
 #include "core/arena.h"
 #include "core/check.h"
 #include "pantograph/execution_context.h"
@@ -8,6 +10,9 @@
 namespace pantograph::ops {
 
 class PlanCache;
+
+// How dear a device's memory is where larger weights would save time.
+enum class Thrift : std::uint8_t { kNone, kSome, kMost };
 
 struct Context {
   Device device{};
@@ -17,6 +22,7 @@ struct Context {
   // While planning, ops take what memory they need and touch none of it.
   bool planning = false;
   Algorithm algorithm = Algorithm::kAuto;
+  Thrift thrift = Thrift::kNone;
   const CancelToken* cancel = nullptr;
 
   void stop_if_cancelled() const {

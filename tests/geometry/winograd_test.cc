@@ -28,15 +28,23 @@ void expect_correlation(const Winograd<kOutputs, kTaps>& w) {
 }
 
 TEST(Winograd, IsTheCorrelation) {
-  expect_correlation(derive_winograd<2, 3>({Rational(0), Rational(1), Rational(-1)}));
   expect_correlation(derive_winograd<3, 2>({Rational(0), Rational(5, 3), Rational(-7)}));
-  expect_correlation(kWinograd4);
-  expect_correlation(kWinograd6);
+  for (const std::int64_t outputs : {2, 4, 6}) {
+    with_winograd(outputs, [](const auto& winograd) { expect_correlation(winograd); });
+  }
+}
+
+TEST(Winograd, IsFoundByItsOutputs) {
+  for (const std::size_t outputs : {2, 4, 6}) {
+    EXPECT_EQ(with_winograd(static_cast<std::int64_t>(outputs),
+                            [](const auto& winograd) { return winograd.output.size(); }),
+              outputs);
+  }
 }
 
 // Lavin and Gray's F(2, 3), but for the signs of inputs and weights, which cancel.
 TEST(Winograd, IsThePublishedOne) {
-  constexpr Winograd<2, 3> w = derive_winograd<2, 3>({Rational(0), Rational(1), Rational(-1)});
+  constexpr Winograd<2, 3> w = kWinograd2;
   const RationalMatrix<4, 4> input = {{{-1, 0, 1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, -1, 0, 1}}};
   const Rational half(1, 2);
   const RationalMatrix<4, 3> weight = {
@@ -59,9 +67,11 @@ bool about_one(const Rational& squares) {
 }
 
 TEST(Winograd, HasRowsOfAboutUnitNorm) {
-  for (std::size_t i = 0; i < kWinograd6.kInputs; ++i) {
-    EXPECT_TRUE(about_one(squares(kWinograd6.input[i]))) << i;
-    EXPECT_TRUE(about_one(squares(kWinograd6.weight[i]))) << i;
+  for (const std::int64_t outputs : {2, 4, 6}) {
+    with_winograd(outputs, [](const auto& winograd) {
+      for (const auto& row : winograd.input) EXPECT_TRUE(about_one(squares(row)));
+      for (const auto& row : winograd.weight) EXPECT_TRUE(about_one(squares(row)));
+    });
   }
 }
 

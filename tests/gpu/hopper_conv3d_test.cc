@@ -16,10 +16,12 @@ using test::kGpu;
 
 struct Case {
   std::int64_t frames, height, width, in, out, taps = 3, side = 3;  // of the kernel
+  Thrift thrift = Thrift::kNone;
 };
 void PrintTo(const Case& c, std::ostream* out) {
   *out << c.frames << " x " << c.height << " x " << c.width << ", " << c.in << " -> " << c.out
-       << ", " << c.taps << " x " << c.side << " x " << c.side;
+       << ", " << c.taps << " x " << c.side << " x " << c.side << ", thrift "
+       << static_cast<int>(c.thrift);
 }
 
 // Weights under which normal inputs stay normal.
@@ -51,7 +53,8 @@ Conv3dProblem problem_of(const Case& c, DType dtype, bool accumulate) {
           .out_channels = c.out,
           .kernel = {c.taps, c.side, c.side},
           .accumulate = accumulate,
-          .dtype = dtype};
+          .dtype = dtype,
+          .thrift = c.thrift};
 }
 
 // bf16 numbers of x and the residual, and what comes of them in f32.
@@ -137,6 +140,17 @@ INSTANTIATE_TEST_SUITE_P(Large, WinogradConv3d,
                                          Case{1, 44, 78, 1024, 1024}, Case{1, 44, 78, 1024, 512},
                                          Case{2, 44, 78, 512, 256}, Case{2, 88, 156, 256, 256},
                                          Case{1, 91, 103, 512, 512}, Case{1, 88, 156, 1024, 1024}));
+constexpr Thrift kSome = Thrift::kSome, kMost = Thrift::kMost;
+// Frames that have smaller tiles than they would have without thrift, tiles of 2 for the most part.
+INSTANTIATE_TEST_SUITE_P(Thrifty, WinogradConv3d,
+                         testing::Values(Case{1, 1, 1, 256, 256, 3, 3, kSome},
+                                         Case{5, 7, 3, 512, 256, 3, 3, kSome},
+                                         Case{2, 13, 25, 256, 512, 3, 3, kMost},
+                                         Case{4, 9, 11, 512, 1024, 2, 3, kMost},
+                                         Case{2, 44, 78, 1024, 1024, 3, 3, kSome},
+                                         Case{2, 88, 156, 1024, 512, 3, 3, kSome},
+                                         Case{1, 88, 156, 512, 512, 3, 3, kMost},
+                                         Case{1, 176, 312, 256, 256, 3, 3, kMost}));
 
 TEST_P(WinogradConv3d, DoesNotDependOnWhatElseIsInThePass) {
   const Case& c = GetParam();

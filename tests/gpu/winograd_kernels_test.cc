@@ -40,12 +40,6 @@ std::vector<WinogradTiles> parts_of(const Case& c) {
   return parts;
 }
 
-// Calls check(kWinograd4) or check(kWinograd6).
-template <typename Check>
-void with_transforms(std::int64_t tile_size, const Check& check) {
-  tile_size == 4 ? check(geometry::kWinograd4) : check(geometry::kWinograd6);
-}
-
 // [frames, height, width, channels]
 std::size_t pixel_index(const Case& c, std::int64_t frame, std::int64_t y, std::int64_t x,
                         std::int64_t channel) {
@@ -98,7 +92,7 @@ TEST_P(WinogradKernels, InputIsTheRoundedTransform) {
                                   .v = v.data()},
                                  nullptr));
     device::synchronize(nullptr);
-    with_transforms(c.tile_size, [&](const auto& transforms) {
+    geometry::with_winograd(c.tile_size, [&](const auto& transforms) {
       expect_input<std::decay_t<decltype(transforms)>::kInputs>(c, tiles, transforms, x,
                                                                 v.values(DType::kF16));
     });
@@ -191,7 +185,7 @@ class Output {
   void expect_y(const std::vector<float>& found, bool with_residual) const {
     Expected expected{std::vector<double>(found.size()), std::vector<double>(found.size())};
     for (const Part& part : parts_) {
-      with_transforms(c_.tile_size, [&](const auto& transforms) {
+      geometry::with_winograd(c_.tile_size, [&](const auto& transforms) {
         add_inverse(c_, part.tiles, transforms, part.m, expected);
       });
     }
@@ -297,13 +291,16 @@ TEST_P(WinogradKernels, OutputKeepsTheLastFramesAsHistory) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, WinogradKernels,
                          testing::Values(Case{6, 1, 1, 1, 256}, Case{4, 1, 1, 1, 1024},
-                                         Case{6, 1, 6, 6, 512}, Case{4, 1, 4, 4, 512},
+                                         Case{2, 1, 1, 1, 256}, Case{6, 1, 6, 6, 512},
+                                         Case{4, 1, 4, 4, 512}, Case{2, 1, 2, 2, 512},
                                          Case{6, 2, 7, 13, 256}, Case{4, 2, 7, 13, 256},
                                          Case{6, 3, 11, 5, 512}, Case{4, 3, 11, 5, 1024},
                                          Case{6, 2, 5, 31, 256, 1}, Case{6, 3, 25, 9, 256, 2},
-                                         Case{4, 3, 18, 9, 512, 2},
+                                         Case{4, 3, 18, 9, 512, 2}, Case{2, 2, 7, 13, 256},
+                                         Case{2, 3, 11, 5, 1024}, Case{2, 3, 9, 8, 512, 2},
                                          // More tiles than blocks of a GPU.
-                                         Case{6, 3, 60, 78, 256}, Case{4, 2, 44, 78, 256, 4}));
+                                         Case{6, 3, 60, 78, 256}, Case{4, 2, 44, 78, 256, 4},
+                                         Case{2, 2, 44, 78, 256, 8}));
 
 class WinogradWeightsOnGpu : public test::OnHopper,
                              public testing::WithParamInterface<std::int64_t> {};
@@ -312,7 +309,7 @@ TEST_P(WinogradWeightsOnGpu, AreTheRoundedTransform) {
   constexpr std::int64_t kOut = 5, kIn = 67, kTaps = 3, kFilters = kOut * kTaps * kIn;
   const std::vector<float> w = test::normal_numbers(kFilters * 9, 1, DType::kF32, 0.02);
   const device::Memory w_on_gpu = test::floats_on_gpu(w);
-  with_transforms(GetParam(), [&](const auto& transforms) {
+  geometry::with_winograd(GetParam(), [&](const auto& transforms) {
     constexpr std::size_t kInputs = std::decay_t<decltype(transforms)>::kInputs;
     const GuardedArray u_on_gpu(std::int64_t{kInputs * kInputs} * kFilters);
     device::check(winograd_weights({.tile_size = GetParam(),
@@ -347,7 +344,7 @@ TEST_P(WinogradWeightsOnGpu, AreTheRoundedTransform) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiles, WinogradWeightsOnGpu, testing::Values(4, 6));
+INSTANTIATE_TEST_SUITE_P(Tiles, WinogradWeightsOnGpu, testing::Values(2, 4, 6));
 
 }  // namespace
 }  // namespace pantograph::kernels

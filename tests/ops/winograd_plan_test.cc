@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <functional>
 
@@ -27,19 +28,41 @@ Conv3dProblem problem(std::int64_t in, std::int64_t out) {
           .dtype = DType::kBF16};
 }
 
+constexpr std::array kThrifts = {Thrift::kNone, Thrift::kSome, Thrift::kMost};
+
 // Larger tiles have larger weights, which small frames do not pay for.
 TEST(ChooseWinograd, TakesLargeTilesForLargeFrames) {
   struct Case {
-    std::int64_t height, width, tile_size;
+    std::int64_t height, width;
+    std::array<std::int64_t, 3> tile_size;  // by thrift
   };
-  for (const Case& c : {Case{1, 1, 4}, Case{44, 78, 4}, Case{64, 127, 4}, Case{64, 128, 6},
-                        Case{88, 156, 6}, Case{352, 624, 6}}) {
+  for (const Case& c :
+       {Case{1, 1, {4, 2, 2}}, Case{44, 78, {4, 2, 2}}, Case{64, 127, {4, 2, 2}},
+        Case{64, 128, {6, 4, 2}}, Case{88, 156, {6, 4, 2}}, Case{128, 255, {6, 4, 2}},
+        Case{128, 256, {6, 6, 4}}, Case{176, 312, {6, 6, 4}}, Case{256, 511, {6, 6, 4}},
+        Case{256, 512, {6, 6, 6}}, Case{352, 624, {6, 6, 6}}}) {
     for (const std::int64_t channels : {256, 512, 1024}) {
-      Conv3dProblem p = problem(channels, channels);
-      p.height = c.height, p.width = c.width;
-      const WinogradChoice choice = choose_winograd(p);
-      EXPECT_EQ(choice.tile_size, c.tile_size) << c.height << " x " << c.width;
-      EXPECT_EQ(choice.refusal, "");
+      for (std::size_t i = 0; i < kThrifts.size(); ++i) {
+        Conv3dProblem p = problem(channels, channels);
+        p.height = c.height, p.width = c.width, p.thrift = kThrifts[i];
+        const WinogradChoice choice = choose_winograd(p);
+        EXPECT_EQ(choice.tile_size, c.tile_size[i]) << c.height << " x " << c.width;
+        EXPECT_EQ(choice.refusal, "");
+      }
+    }
+  }
+}
+
+// The dearer memory is, the smaller are the weights; the larger a frame, the larger its tiles.
+TEST(ChooseWinograd, IsSteadyInPixelsAndInThrift) {
+  std::array<std::int64_t, kThrifts.size()> before = {2, 2, 2};
+  for (std::int64_t pixels = 1; pixels < 1 << 18; ++pixels) {
+    std::int64_t most = 6;
+    for (std::size_t i = 0; i < kThrifts.size(); ++i) {
+      const std::int64_t size = winograd_tile_size(pixels, kThrifts[i]);
+      ASSERT_LE(size, most) << pixels;
+      ASSERT_GE(size, before[i]) << pixels;
+      most = before[i] = size;
     }
   }
 }
@@ -100,9 +123,12 @@ TEST(ChooseWinograd, DoesNotDependOnTheNumberOfFrames) {
   for (const auto& [height, width] : {std::pair{1, 1}, {44, 78}, {88, 156}, {352, 624}}) {
     Conv3dProblem p = problem(512, 256);
     p.height = height, p.width = width;
-    const std::int64_t expected = choose_winograd(p).tile_size;
-    for (p.frames = 0; p.frames < 200; ++p.frames) {
-      EXPECT_EQ(choose_winograd(p).tile_size, expected) << p.frames;
+    for (const Thrift thrift : kThrifts) {
+      p.thrift = thrift, p.frames = 4;
+      const std::int64_t expected = choose_winograd(p).tile_size;
+      for (p.frames = 0; p.frames < 200; ++p.frames) {
+        EXPECT_EQ(choose_winograd(p).tile_size, expected) << p.frames;
+      }
     }
   }
 }
@@ -119,6 +145,9 @@ TEST(WinogradBytes, AreThoseOfAllComponents) {
   // F(4, 3): 4 x 2 tiles, 36 components.
   tiles = {.size = 4, .height = 13, .width = 7, .first_row = 0, .rows = 4};
   EXPECT_EQ(winograd_product_bytes(p, tiles), 2U * 36 * 4 * 8 * 256);
+  // F(2, 3): 7 x 4 tiles, 16 components.
+  tiles = {.size = 2, .height = 13, .width = 7, .first_row = 0, .rows = 7};
+  EXPECT_EQ(winograd_product_bytes(p, tiles), 2U * 16 * 4 * 28 * 256);
   p.frames = std::int64_t{1} << 55;
   expect_error(ErrorKind::kInternal, {"more tiles than any memory holds"},
                [&] { winograd_product_bytes(p, tiles); });
@@ -139,7 +168,7 @@ struct Cut {
 
 // All frames of up to 20 x 13 pixels, with limits from less than a row of tiles to more than all.
 void for_each_cut(const std::function<void(const Cut&)>& check) {
-  for (const std::int64_t tile_size : {4, 6}) {
+  for (const std::int64_t tile_size : {2, 4, 6}) {
     for (std::int64_t height = 1; height <= 20; ++height) {
       for (std::int64_t width = 1; width <= 13; ++width) {
         Cut cut{problem(64, 256), tile_size, 0};
@@ -265,8 +294,8 @@ class WinogradBound : public testing::TestWithParam<std::int64_t> {
     return winograd_bound(weights, GetParam(), input_norm);
   }
   static Extremes extremes(const Conv3dWeights& weights) {
-    return GetParam() == 4 ? find_extremes(geometry::kWinograd4, weights)
-                           : find_extremes(geometry::kWinograd6, weights);
+    return geometry::with_winograd(
+        GetParam(), [&](const auto& winograd) { return find_extremes(winograd, weights); });
   }
 };
 
@@ -305,7 +334,7 @@ TEST_P(WinogradBound, GrowsWithTheInputAndTheWeights) {
   EXPECT_TRUE(std::isinf(bound(weights_of([](std::size_t) { return INFINITY; }))));
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiles, WinogradBound, testing::Values(4, 6));
+INSTANTIATE_TEST_SUITE_P(Tiles, WinogradBound, testing::Values(2, 4, 6));
 
 }  // namespace
 }  // namespace pantograph::ops

@@ -7,7 +7,7 @@ namespace {
 
 template <int kSize>
 struct Way {
-  static constexpr int kInputs = kSize + 2, kBlocks = 2;
+  static constexpr int kInputs = kSize + 2, kBlocks = kSize == 2 ? 8 : 2;
   Tiling tiling;
 
   static __device__ float scale() { return 1; }
@@ -40,7 +40,10 @@ cudaError_t run(const WinogradInput& p, cudaStream_t stream) {
 
 cudaError_t winograd_input(const WinogradInput& p, cudaStream_t stream) {
   if (p.frames * p.tiles.per_frame() == 0) return cudaSuccess;
-  return p.tiles.size == 4 ? run<4>(p, stream) : run<6>(p, stream);
+  const auto run_size = [&]<std::size_t kSize>(const geometry::Winograd<kSize, 3>&) {
+    return run<kSize>(p, stream);
+  };
+  return geometry::with_winograd(p.tiles.size, run_size);
 }
 
 }  // namespace pantograph::kernels

@@ -30,7 +30,7 @@ struct Way {
 };
 
 template <int kSize, int kBoxes>
-cudaError_t run(const WinogradOutput& p, cudaStream_t stream) {
+cudaError_t launch(const WinogradOutput& p, cudaStream_t stream) {
   OutputArguments<Way<kSize>> arguments{};
   cudaError_t status = describe_output(arguments, p.y, p.frames, p.tiles, p.channels, p.norm);
   if (status == cudaSuccess) {
@@ -45,19 +45,27 @@ cudaError_t run(const WinogradOutput& p, cudaStream_t stream) {
   return status == cudaSuccess ? launch_output_tiles<kBoxes>(arguments, stream) : status;
 }
 
+template <int kSize>
+cudaError_t run(const WinogradOutput& p, cudaStream_t stream) {
+  switch (p.channels) {
+    case 256:
+      return launch<kSize, 1>(p, stream);
+    case 512:
+      return launch<kSize, 2>(p, stream);
+    default:
+      return launch<kSize, 4>(p, stream);
+  }
+}
+
 }  // namespace
 
 cudaError_t winograd_output(const WinogradOutput& p, cudaStream_t stream) {
   if (!WinogradOutput::takes_channels(p.channels)) return cudaErrorInvalidValue;
   if (p.frames * p.tiles.per_frame() == 0) return cudaSuccess;
-  switch (p.channels) {
-    case 256:
-      return p.tiles.size == 4 ? run<4, 1>(p, stream) : run<6, 1>(p, stream);
-    case 512:
-      return p.tiles.size == 4 ? run<4, 2>(p, stream) : run<6, 2>(p, stream);
-    default:
-      return p.tiles.size == 4 ? run<4, 4>(p, stream) : run<6, 4>(p, stream);
-  }
+  const auto run_size = [&]<std::size_t kSize>(const geometry::Winograd<kSize, 3>&) {
+    return run<kSize>(p, stream);
+  };
+  return geometry::with_winograd(p.tiles.size, run_size);
 }
 
 }  // namespace pantograph::kernels

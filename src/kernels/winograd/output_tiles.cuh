@@ -47,9 +47,9 @@ __device__ inline float silu(float v) {
   return __fdividef(v, 1.0F + __expf(-v));
 }
 
-// Blocks that a multiprocessor should hold: 16 warps of the larger tile, 24 of the smaller.
+// Blocks that a multiprocessor should hold: 32, 24 and 16 warps for tiles of 2, 4 and 6.
 template <int kSize, int kBoxes>
-inline constexpr int kOutputBlocks = kSize == 6 ? 4 / kBoxes : (kBoxes == 4 ? 1 : 6 / kBoxes);
+inline constexpr int kOutputBlocks = (kSize == 2 ? 8 : (kSize == 4 ? 6 : 4)) / kBoxes;
 
 template <typename Way, int kBoxes, bool kNorm>
 __global__ void __launch_bounds__(kBoxes* kBoxThreads, kOutputBlocks<Way::kSize, kBoxes>)

@@ -7,11 +7,13 @@
 
 namespace pantograph::kernels {
 
-// F(kOutputs, 3): kWinograd4 or kWinograd6.
+// F(kOutputs, 3)
 template <int kOutputs>
 constexpr const auto& winograd() {
-  static_assert(kOutputs == 4 || kOutputs == 6);
-  if constexpr (kOutputs == 4) {
+  static_assert(kOutputs == 2 || kOutputs == 4 || kOutputs == 6);
+  if constexpr (kOutputs == 2) {
+    return geometry::kWinograd2;
+  } else if constexpr (kOutputs == 4) {
     return geometry::kWinograd4;
   } else {
     return geometry::kWinograd6;

@@ -63,7 +63,10 @@ cudaError_t launch(const WinogradWeights& p, cudaStream_t stream) {
 }  // namespace
 
 cudaError_t winograd_weights(const WinogradWeights& p, cudaStream_t stream) {
-  return p.tile_size == 4 ? launch<Convolution<4>>(p, stream) : launch<Convolution<6>>(p, stream);
+  const auto run_size = [&]<std::size_t kSize>(const geometry::Winograd<kSize, 3>&) {
+    return launch<Convolution<kSize>>(p, stream);
+  };
+  return geometry::with_winograd(p.tile_size, run_size);
 }
 
 cudaError_t upsample_weights(const UpsampleWeights& p, cudaStream_t stream) {

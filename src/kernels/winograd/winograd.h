@@ -1,5 +1,5 @@
 // The steps around the products of a Winograd convolution, 3 x 3 in space and any number of taps in
-// time. Frames are cut into tiles of m x m pixels (m = 4 or 6), which are read with a halo of one
+// time. Frames are cut into tiles of m x m pixels (m = 2, 4 or 6), which are read with a halo of one
 // pixel; the (m + 2)^2 components of the tiles go through component_gemm, whose rows they are.
 // All channels are multiples of 256, all tensors aligned to 16 bytes. For compute capability 9.0.
 #pragma once

@@ -148,7 +148,8 @@ Conv3dPlan& find_plan(const Context& context, const Conv3dWeights& weights, cons
                               .kernel = kernel,
                               .accumulate = accumulate,
                               .dtype = y.dtype,
-                              .shift = shift};
+                              .shift = shift,
+                              .thrift = context.thrift};
   return context.plans->conv3d(weights, problem, context.device, context.algorithm);
 }
 

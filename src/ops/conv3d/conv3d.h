@@ -43,6 +43,7 @@ struct Conv3dProblem {
   bool accumulate = false;    // y holds the residual before and the sum after
   DType dtype = DType::kF32;  // of x and y
   KernelShift shift{};
+  Thrift thrift = Thrift::kNone;
   auto operator<=>(const Conv3dProblem&) const = default;
 };
 

@@ -12,8 +12,6 @@ namespace pantograph::ops {
 namespace {
 
 constexpr std::int64_t kChannelStep = 256;
-// Pixels of a frame from which the larger tiles' fewer products are worth their larger weights.
-constexpr std::int64_t kLeastForLargeTiles = 8192;
 constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();  // of what is counted
 
 // Sums of the coefficients' sizes.
@@ -38,6 +36,16 @@ Amplification amplification(const geometry::Winograd<kOutputs, 3>& winograd) {
 }
 
 }  // namespace
+
+std::int64_t winograd_tile_size(std::int64_t pixels, Thrift thrift) {
+  struct Least {
+    std::int64_t for_4, for_6;  // pixels
+  };
+  constexpr Least kLeast[] = {{0, 1 << 13}, {1 << 13, 1 << 15}, {1 << 15, 1 << 17}};
+  const Least least = kLeast[static_cast<std::size_t>(thrift)];
+  if (pixels >= least.for_6) return 6;
+  return pixels >= least.for_4 ? 4 : 2;
+}
 
 std::size_t tile_bytes(const geometry::WinogradTiles& tiles, std::int64_t components,
                        std::int64_t frames, std::int64_t channels) {
@@ -64,8 +72,7 @@ WinogradChoice choose_winograd(const Conv3dProblem& p) {
       !checked_multiply(positions, p.width, positions) || positions > kLargest) {
     return {.refusal = "more positions than 32 bits count"};
   }
-  const bool large = p.height * p.width >= kLeastForLargeTiles;
-  return {.tile_size = large ? 6 : 4, .refusal = {}};
+  return {.tile_size = winograd_tile_size(p.height * p.width, p.thrift), .refusal = {}};
 }
 
 std::size_t winograd_input_bytes(const Conv3dProblem& p, const geometry::WinogradTiles& tiles) {
@@ -132,8 +139,8 @@ double weight_norm(const Conv3dWeights& weights, const Amplification& amplified)
 }  // namespace
 
 double winograd_bound(const Conv3dWeights& weights, std::int64_t tile_size, double input_norm) {
-  const Amplification amplified =
-      tile_size == 4 ? amplification(geometry::kWinograd4) : amplification(geometry::kWinograd6);
+  const Amplification amplified = geometry::with_winograd(
+      tile_size, [](const auto& winograd) { return amplification(winograd); });
   const double norm = weights.kept(join("norm for F(", tile_size, ", 3)"),
                                    [&] { return weight_norm(weights, amplified); });
   const double input = amplified.input * amplified.input * input_norm;

@@ -11,8 +11,14 @@
 
 namespace pantograph::ops {
 
-// Side of the tiles, or why the problem is not one for this way. Larger tiles take fewer products
-// but more weights: (m + 2)^2 of them for 9. Does not depend on the number of frames.
+// Side of the tiles for frames of so many pixels. Larger tiles take fewer products but more
+// weights, (m + 2)^2 of them for 9. Both grow alike with the channels and taps, only the products
+// with the pixels: so at each price of memory there are sizes of frames from which tiles of 4 and
+// of 6 are worth theirs.
+std::int64_t winograd_tile_size(std::int64_t pixels, Thrift thrift);
+
+// The tiles' side, or why the problem is not one for this way. Does not depend on the number of
+// frames.
 struct WinogradChoice {
   std::int64_t tile_size = 0;
   std::string refusal;  // where tile_size is 0
