@@ -25,8 +25,9 @@ PANTOGRAPH_EXPORT const char* to_string(ErrorKind kind);
 
 class PANTOGRAPH_EXPORT Error : public std::runtime_error {
  public:
-  // `message` is one line: what was found, what was expected, what to do about it.
-  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  // `message` is one line: what was found, what was expected, what to do about it. Names in it may
+  // come from files, so control characters become escapes.
+  Error(ErrorKind kind, const std::string& message);
   [[nodiscard]] ErrorKind kind() const { return kind_; }
 
  private:

@@ -1,6 +1,11 @@
 #include "pantograph/error.h"
 
+#include "core/text.h"
+
 namespace pantograph {
+
+Error::Error(ErrorKind kind, const std::string& message)
+    : std::runtime_error(one_line(message)), kind_(kind) {}
 
 const char* to_string(ErrorKind kind) {
   switch (kind) {

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "core/text.h"
+
 namespace pantograph {
 namespace {
 
@@ -46,7 +48,7 @@ bool log_enabled(LogLevel level) {
   return logger().should_log(to_spdlog(level));
 }
 void write_log(LogLevel level, std::string_view message) {
-  logger().log(to_spdlog(level), message);
+  logger().log(to_spdlog(level), one_line(message));
 }
 
 }  // namespace pantograph
