@@ -28,6 +28,10 @@ void print(const Json& result, const std::filesystem::path& path) {
 
 void bench_decode(const BenchDecodeCommand& command) {
   bench::DecodeBench options = command.bench;
+  if (options.output == "-" && command.json.empty()) {
+    fail(ErrorKind::kInvalidArgument,
+         "the results and -o - both want standard output; name a file for the results with --json");
+  }
   options.device = device::choose(command.device).device;
   const bool cpu = options.device.kind == DeviceKind::kCpu;
   print(cpu ? bench::run_on_cpu(options, say) : bench::run(options, say), command.json);

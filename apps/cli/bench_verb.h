@@ -41,11 +41,18 @@ class BenchVerb {
         ->capture_default_str();
     decode->add_flag("--check", bench.check, "Compare with an f32 decode");
     decode->add_flag("--kernels", bench.kernels, "Show GPU time by kernel");
-    decode->add_option("--frames-per-pass", bench.frames_per_pass, "Latent frames decoded at once")
+    decode
+        ->add_option("--frames-per-pass", bench.frames_per_pass,
+                     "Latent frames decoded at once; 1: each is pushed by itself, as a stream is")
         ->check(CLI::PositiveNumber);
     decode->add_option("--max-memory", max_memory_gib_, "GiB besides the weights")
         ->check(CLI::PositiveNumber);
     add_algorithm(decode, bench.algorithm);
+    decode
+        ->add_option("-o,--output", bench.output,
+                     "Time decodes into this video too (NAME.mp4, .mkv, .mov or .safetensors, or - "
+                     "for YUV4MPEG2 on standard output), and its encoder alone")
+        ->type_name("FILE");
     decode->add_option("--json", decode_.json, "Write the results there");
     decode->footer("Example:\n  pantograph bench decode --workload f1,f5,f17,f121 --check");
     decode->callback([this, &action] {

@@ -5,6 +5,9 @@
 #include <limits>
 
 #include "bench/decode_bench.h"
+#include "bench/file_times.h"
+#include "bench/pushes.h"
+#include "bench/seconds.h"
 #include "bench/workload.h"
 #include "core/check.h"
 #include "core/memory.h"
@@ -68,31 +71,34 @@ class CpuBench {
 
  private:
   // A whole decode with everything a caller waits for but the weights: session, passes, frames.
-  double decode(const Workload& workload, const TensorView& latents, HostVideo& video) {
-    video.poison();
+  // One latent frame a pass is how a stream is decoded, so then the clip comes as one.
+  double decode(const Workload& workload, const TensorView& latents, FrameSink& sink) {
     const Clock::time_point begin = Clock::now();
     wan_vae::Session session(decoder_, config_, workload.height, workload.width,
                              {.algorithm = options_.algorithm,
                               .frames_per_pass = options_.frames_per_pass,
                               .memory_limit = options_.memory_limit,
                               .context = {.threads = options_.threads}});
-    session.push(latents, video);
+    if (options_.frames_per_pass == 1) {
+      push_singly(session, latents, sink, [] {}, pushes_);
+    } else {
+      session.push(latents, sink);
+    }
     frames_per_pass_ = session.frames_per_pass();
     planned_ = session.planned_bytes();
     return seconds_since(begin);
   }
 
   Json::Object measure(const Workload& workload) {
-    const std::int64_t frames = config_.video_frames(workload.latent_frames);
-    const std::int64_t height = config_.spatial_factor() * workload.height;
-    const std::int64_t width = config_.spatial_factor() * workload.width;
+    const VideoShape shape = video_shape(workload, config_);
     std::vector<std::uint16_t> values =
         wan_vae::make_memory_latents(workload.latent_frames, workload.height, workload.width, 0);
     const TensorView latents = TensorView::dense(
         values.data(), DType::kBF16,
         {config_.latent_channels, workload.latent_frames, workload.height, workload.width});
 
-    HostVideo video(static_cast<std::size_t>(3 * frames * height * width));
+    HostVideo video(static_cast<std::size_t>(3 * shape.frames * shape.height * shape.width));
+    video.poison();
     const double first_seconds = decode(workload, latents, video);
     const std::vector<float> first = video.values();
     if (!std::all_of(first.begin(), first.end(), [](float v) { return std::abs(v) <= 1; })) {
@@ -100,9 +106,9 @@ class CpuBench {
     }
     Json::Object result = {
         {"name", Json(workload.name)},
-        {"frames", Json(frames)},
-        {"height", Json(height)},
-        {"width", Json(width)},
+        {"frames", Json(shape.frames)},
+        {"height", Json(shape.height)},
+        {"width", Json(shape.width)},
         {"latent_frames_per_pass", Json(frames_per_pass_)},
         {"direct_tflop",
          Json(decode_flops(config_, workload.latent_frames, workload.height, workload.width) *
@@ -112,19 +118,24 @@ class CpuBench {
     };
     std::string line = join(workload.name, ": first ", first_seconds, " s");
     std::vector<double> times;
+    pushes_ = {};
     for (int i = 0; i < options_.runs; ++i) {
+      video.poison();
       times.push_back(decode(workload, latents, video));
       if (video.values() != first) {
         fail(ErrorKind::kInternal, workload.name, ": run ", i + 1, " differs from the first");
       }
     }
     if (!times.empty()) {
-      std::sort(times.begin(), times.end());
-      const double median = times[times.size() / 2];
-      result.insert(result.end(), {{"seconds", Json(median)},
-                                   {"seconds_min", Json(times.front())},
-                                   {"seconds_max", Json(times.back())}});
-      line += join(", ", median, " s (", times.front(), " to ", times.back(), ")");
+      const Spread spread = spread_of(times);
+      add_seconds(result, "seconds", times);
+      line += ", " + describe(spread);
+      add_pushes(pushes_, result, line);
+      if (!options_.output.empty()) {
+        add_file(time_file(options_.output, shape, options_.runs,
+                           [&](FrameSink& sink) { decode(workload, latents, sink); }),
+                 spread.median, result, line);
+      }
     }
     say_(line);
     return result;
@@ -136,6 +147,7 @@ class CpuBench {
   std::shared_ptr<const wan_vae::Decoder> decoder_;
   std::int64_t frames_per_pass_ = 0;
   std::size_t planned_ = 0;
+  PushTimes pushes_;  // of all sessions since it was emptied
 };
 
 }  // namespace

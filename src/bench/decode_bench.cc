@@ -2,13 +2,15 @@
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "bench/device_video.h"
+#include "bench/file_times.h"
 #include "bench/gpu_monitor.h"
 #include "bench/kernel_table.h"
 #include "bench/matrix_rate.h"
+#include "bench/pushes.h"
+#include "bench/seconds.h"
 #include "bench/workload.h"
 #include "core/stopwatch.h"
 #include "device/check.h"
@@ -27,85 +29,6 @@ using wan_vae::Session;
 double gib(std::size_t bytes) {
   return static_cast<double>(bytes) * 0x1p-30;
 }
-
-// Bytes on the device that are the caller's: latents in, frames out.
-class DeviceVideo final : public FrameSink {
- public:
-  DeviceVideo(const Device& device, std::int64_t frames, std::int64_t height, std::int64_t width,
-              void* stream)
-      : device_(device),
-        frame_bytes_(static_cast<std::size_t>(height * width * 3) * sizeof(float)),
-        memory_(device, static_cast<std::size_t>(frames) * frame_bytes_),
-        stream_(stream) {}
-
-  [[nodiscard]] FrameFormat preferred_format() const override { return {.device = device_}; }
-  void write(const TensorView& frames) override {
-    device::copy(memory_.data() + written_, frames.data, frames.bytes(), stream_);
-    written_ += frames.bytes();
-  }
-  void poison() {  // every f32 becomes NaN
-    written_ = 0;
-    device::check(
-        cudaMemsetAsync(memory_.data(), 0xff, memory_.bytes(), static_cast<cudaStream_t>(stream_)));
-  }
-  [[nodiscard]] unsigned long long checksum(std::size_t bytes) const {
-    const device::Memory sum(device_, sizeof(unsigned long long), {}, stream_);
-    device::check(kernels::checksum(memory_.data(), static_cast<std::int64_t>(bytes / 4),
-                                    reinterpret_cast<unsigned long long*>(sum.data()),
-                                    static_cast<cudaStream_t>(stream_)));
-    unsigned long long value = 0;
-    device::copy(&value, sum.data(), sizeof value, stream_);
-    device::synchronize(stream_);
-    return value;
-  }
-  [[nodiscard]] const std::byte* data() const { return memory_.data(); }
-  [[nodiscard]] std::size_t bytes() const { return memory_.bytes(); }
-
- private:
-  Device device_;
-  std::size_t frame_bytes_;
-  device::Memory memory_;
-  void* stream_;
-  std::size_t written_ = 0;
-};
-
-// Compares the frames of a reference decode with videos made before, as far as they go.
-class ComparingSink final : public FrameSink {
- public:
-  ComparingSink(const Device& device, std::vector<const DeviceVideo*> videos, void* stream)
-      : device_(device),
-        videos_(std::move(videos)),
-        sums_(device, videos_.size() * sizeof(kernels::Difference)),
-        stream_(stream) {
-    device::synchronize(nullptr);
-  }
-
-  [[nodiscard]] FrameFormat preferred_format() const override { return {.device = device_}; }
-  void write(const TensorView& frames) override {
-    for (std::size_t i = 0; i < videos_.size(); ++i) {
-      const std::size_t end = std::min(videos_[i]->bytes(), at_ + frames.bytes());
-      if (end <= at_) continue;
-      device::check(kernels::compare(DType::kF32, videos_[i]->data() + at_, frames.data,
-                                     static_cast<std::int64_t>((end - at_) / sizeof(float)),
-                                     reinterpret_cast<kernels::Difference*>(sums_.data()) + i,
-                                     static_cast<cudaStream_t>(stream_)));
-    }
-    at_ += frames.bytes();
-  }
-  [[nodiscard]] kernels::Difference difference(std::size_t video) const {
-    kernels::Difference result;
-    device::copy(&result, sums_.data() + video * sizeof result, sizeof result, stream_);
-    device::synchronize(stream_);
-    return result;
-  }
-
- private:
-  Device device_;
-  std::vector<const DeviceVideo*> videos_;
-  device::Memory sums_;
-  void* stream_;
-  std::size_t at_ = 0;
-};
 
 class Bench {
  public:
@@ -187,6 +110,7 @@ class Bench {
   }
 
   // A whole decode with everything a caller waits for but the weights: session, passes, frames.
+  // One latent frame a pass is how a stream is decoded, so then the clip comes as one.
   double decode(const Workload& workload, const TensorView& clip, Precision precision,
                 FrameSink& sink) {
     device::check(cudaDeviceSynchronize());
@@ -194,8 +118,13 @@ class Bench {
     {
       Session session(decoder_, config_, workload.height, workload.width,
                       decode_options(workload, precision));
-      session.push(clip, sink);
-      device::synchronize(stream_.get());
+      const auto finish = [this] { device::synchronize(stream_.get()); };
+      if (options_.frames_per_pass == 1) {
+        push_singly(session, clip, sink, finish, pushes_);
+      } else {
+        session.push(clip, sink);
+        finish();
+      }
       frames_per_pass_ = session.frames_per_pass();
       planned_ = session.planned_bytes();
       weight_seconds_ = session.weight_seconds();
@@ -205,12 +134,10 @@ class Bench {
 
   Json::Object measure(const Workload& workload,
                        std::vector<std::unique_ptr<DeviceVideo>>& videos) {
-    const std::int64_t frames = config_.video_frames(workload.latent_frames);
-    const std::int64_t factor = config_.spatial_factor();
+    const VideoShape shape = video_shape(workload, config_);
     device::Memory latent_memory;
     const TensorView clip = latents(workload, latent_memory);
-    videos.push_back(std::make_unique<DeviceVideo>(device_, frames, factor * workload.height,
-                                                   factor * workload.width, stream_.get()));
+    videos.push_back(std::make_unique<DeviceVideo>(device_, shape, stream_.get()));
     DeviceVideo& video = *videos.back();
     std::size_t callers = 0;
     for (const auto& made : videos) callers += made->bytes();
@@ -219,31 +146,31 @@ class Bench {
     video.poison();
     const double first = decode(workload, clip, Precision::kBF16, video);
     const double weights = weight_seconds_;
-    const unsigned long long checked = video.checksum(video.bytes());
-    const kernels::Difference sanity = against_itself(video);
+    const unsigned long long checked = video.checksum();
+    const kernels::Difference sanity = video.difference(video);
     if (sanity.not_finite > 0 || sanity.out_of_range > 0) {
       fail(ErrorKind::kInternal, workload.name, ": ", sanity.not_finite, " values are not finite, ",
            sanity.out_of_range, " beyond [-1, 1]");
     }
     std::vector<double> times;
+    pushes_ = {};
     for (int i = 0; i < options_.runs; ++i) {
       video.poison();
       times.push_back(decode(workload, clip, Precision::kBF16, video));
-      if (video.checksum(video.bytes()) != checked) {
+      if (video.checksum() != checked) {
         fail(ErrorKind::kInternal, workload.name, ": run ", i + 1, " differs from the first");
       }
     }
     const std::size_t peak = monitor_.peak_bytes() - callers;
     const std::size_t expected =
         planned_ + weight_bytes(workload, Precision::kBF16) + wan_vae::kLibrariesOnGpu;
-    std::sort(times.begin(), times.end());
     const double flops =
         decode_flops(config_, workload.latent_frames, workload.height, workload.width);
     Json::Object result = {
         {"name", Json(workload.name)},
-        {"frames", Json(frames)},
-        {"height", Json(factor * workload.height)},
-        {"width", Json(factor * workload.width)},
+        {"frames", Json(shape.frames)},
+        {"height", Json(shape.height)},
+        {"width", Json(shape.width)},
         {"gpus", Json(std::int64_t{options_.gpus})},
         {"latent_frames_per_pass", Json(frames_per_pass_)},
         {"direct_pflop", Json(flops * 1e-15)},
@@ -260,15 +187,16 @@ class Bench {
         join(workload.name, ": first ", first, " s (weights ", weights, "), peak ", gib(peak),
              " GiB, planned ", gib(expected), " GiB, ", frames_per_pass_, " latent frames a pass");
     if (!times.empty()) {
-      const double median = times[times.size() / 2];
-      result.insert(result.end(), {{"seconds", Json(median)},
-                                   {"seconds_min", Json(times.front())},
-                                   {"seconds_max", Json(times.back())},
-                                   {"gap", Json(median * rate_.burst / flops)},
-                                   {"sustained_gap", Json(median * rate_.sustained / flops)}});
-      line +=
-          join(", ", median, " s (", times.front(), " to ", times.back(), "), gap ",
-               median * rate_.burst / flops, " (sustained ", median * rate_.sustained / flops, ")");
+      const Spread spread = spread_of(times);
+      const double gap = spread.median * rate_.burst / flops;
+      const double sustained = spread.median * rate_.sustained / flops;
+      add_seconds(result, "seconds", times);
+      result.insert(result.end(), {{"gap", Json(gap)}, {"sustained_gap", Json(sustained)}});
+      line += join(", ", describe(spread), ", gap ", gap, " (sustained ", sustained, ")");
+      add_pushes(pushes_, result, line);
+      if (!options_.output.empty()) {
+        add_file(time_to_file(workload, clip), spread.median, result, line);
+      }
     }
     say_(line);
     if (options_.kernels) {
@@ -277,6 +205,11 @@ class Bench {
       result.push_back({"kernels", table.finish(say_)});
     }
     return result;
+  }
+
+  FileTimes time_to_file(const Workload& workload, const TensorView& clip) {
+    return time_file(options_.output, video_shape(workload, config_), options_.runs,
+                     [&](FrameSink& sink) { decode(workload, clip, Precision::kBF16, sink); });
   }
 
   // A decode is causal: the frames that two clips of a size share should be the same.
@@ -290,7 +223,7 @@ class Bench {
             workloads[i].latent_frames >= workloads[j].latent_frames) {
           continue;
         }
-        const kernels::Difference d = difference(*videos[i], *videos[j], videos[i]->bytes());
+        const kernels::Difference d = videos[i]->difference(*videos[j]);
         say_(join(workloads[i].name, " and the beginning of ", workloads[j].name,
                   ": max difference ", d.largest));
         Json::Object result = *results[i].object();
@@ -303,23 +236,6 @@ class Bench {
   static DeviceVideo& video_again(DeviceVideo& video) {
     video.poison();
     return video;
-  }
-
-  kernels::Difference against_itself(const DeviceVideo& video) const {
-    return difference(video, video, video.bytes());
-  }
-
-  kernels::Difference difference(const DeviceVideo& a, const DeviceVideo& b,
-                                 std::size_t bytes) const {
-    const device::Memory sums(device_, sizeof(kernels::Difference), {}, stream_.get());
-    device::check(kernels::compare(DType::kF32, a.data(), b.data(),
-                                   static_cast<std::int64_t>(bytes / sizeof(float)),
-                                   reinterpret_cast<kernels::Difference*>(sums.data()),
-                                   static_cast<cudaStream_t>(stream_.get())));
-    kernels::Difference result;
-    device::copy(&result, sums.data(), sizeof result, stream_.get());
-    device::synchronize(stream_.get());
-    return result;
   }
 
   // One f32 decode of the longest clip of a size serves all of that size.
@@ -369,6 +285,7 @@ class Bench {
   std::int64_t frames_per_pass_ = 0;
   double weight_seconds_ = 0;
   std::size_t planned_ = 0;
+  PushTimes pushes_;  // of all sessions since it was emptied
 };
 
 }  // namespace

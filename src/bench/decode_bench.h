@@ -21,9 +21,13 @@ struct DecodeBench {
   int runs = 3;          // timed, after one that warms up
   bool check = false;    // against an f32 decode in the same process
   bool kernels = false;  // table of GPU time by kernel
+  // 1: latent frames are pushed one at a time, as a stream is decoded.
   std::int64_t frames_per_pass = 0;
   std::size_t memory_limit = 0;
   Algorithm algorithm = Algorithm::kAuto;  // of the decode in bf16
+  // Where not empty, decodes into this video file are timed too, and its encoder alone; see
+  // open_video_writer.
+  std::filesystem::path output = {};
 };
 
 // `say` gets lines for a person while it goes on. Throws Error; kInternal where two runs differ or

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/seconds.h"
 #include "core/check.h"
 #include "core/parallel.h"
 #include "core/stopwatch.h"
@@ -38,24 +39,9 @@ class CheckingSink final : public FrameSink {
   }
 };
 
-// Seconds of one stage, in the order measured.
-class Times {
- public:
-  void add(double seconds) { seconds_.push_back(seconds); }
-  [[nodiscard]] Json summary() const {
-    std::vector<double> sorted = seconds_;
-    std::ranges::sort(sorted);
-    return Json(Json::Object{{"seconds", Json(sorted[sorted.size() / 2])},
-                             {"seconds_min", Json(sorted.front())},
-                             {"seconds_max", Json(sorted.back())}});
-  }
-
- private:
-  std::vector<double> seconds_;
-};
-
+// Seconds, in the order measured.
 struct StageTimes {
-  Times text, step, decode;
+  std::vector<double> text, step, decode;
   std::int64_t text_tokens = 0, negative_tokens = 0;
 };
 
@@ -63,16 +49,22 @@ void generate(const GenerateRequest& request, const Pan2Model& model, const Stag
               StageTimes& times) {
   Clock::time_point begin = Clock::now();
   const EncodedPrompts prompts = encode_text(request, *model.text, options);
-  times.text.add(seconds_since(begin));
+  times.text.push_back(seconds_since(begin));
   times.text_tokens = prompts.positive->states.tokens;
   times.negative_tokens = prompts.negative->states.tokens;
-  const Latents latents =
-      denoise(request, model, prompts, {}, options,
-              {.on_step = [&](const StepProgress& step) { times.step.add(step.step_seconds); }});
+  const Latents latents = denoise(
+      request, model, prompts, {}, options,
+      {.on_step = [&](const StepProgress& step) { times.step.push_back(step.step_seconds); }});
   CheckingSink sink;
   begin = Clock::now();
   decode(latents, model.vae, sink, options);
-  times.decode.add(seconds_since(begin));
+  times.decode.push_back(seconds_since(begin));
+}
+
+Json summary(const std::vector<double>& seconds) {
+  Json::Object result;
+  add_seconds(result, "seconds", seconds);
+  return Json(std::move(result));
 }
 
 }  // namespace
@@ -113,9 +105,9 @@ Json run(const GenerateBench& options, const std::function<void(const std::strin
       {"width", Json(request.width)},
       {"steps", Json(options.steps)},
       {"guidance", Json(request.guidance)},
-      {"text", times.text.summary()},
-      {"step", times.step.summary()},
-      {"decode", times.decode.summary()}});
+      {"text", summary(times.text)},
+      {"step", summary(times.step)},
+      {"decode", summary(times.decode)}});
 }
 
 }  // namespace pantograph::bench

@@ -21,4 +21,10 @@ Workload parse_workload(const std::string& name, const VaeConfig& config) {
   return {name, (frames - 1) / temporal + 1, height / factor, width / factor};
 }
 
+VideoShape video_shape(const Workload& workload, const VaeConfig& config) {
+  return {.frames = config.video_frames(workload.latent_frames),
+          .height = config.spatial_factor() * workload.height,
+          .width = config.spatial_factor() * workload.width};
+}
+
 }  // namespace pantograph::bench

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "pantograph/vae.h"
+#include "pantograph/video_writer.h"
 
 namespace pantograph::bench {
 
@@ -14,5 +15,8 @@ struct Workload {
 
 // As DecodeBench::workloads says it. Throws Error(kInvalidArgument).
 Workload parse_workload(const std::string& name, const VaeConfig& config);
+
+// Of the video that it decodes to.
+VideoShape video_shape(const Workload& workload, const VaeConfig& config);
 
 }  // namespace pantograph::bench

@@ -18,7 +18,26 @@ DECODES = {
     "vae_decode_sizes": "other sizes",
     "vae_decode_streaming": "one latent frame a pass",
     "vae_decode_general": "--algorithm general",
+    "vae_decode_stream": "to YUV4MPEG2 on a pipe",
+    "vae_decode_mp4": "to an mp4",
 }
+
+
+def waiting_lines(workload: dict) -> list[str]:
+    """What a user waits for who streams, or who writes a file."""
+    lines = []
+    if "first_frame_seconds" in workload:
+        line = f"  first frame after {1000 * workload['first_frame_seconds']:.1f} ms"
+        if "push_seconds" in workload:
+            line += f", each later latent frame {1000 * workload['push_seconds']:.1f} ms"
+        lines.append(line)
+    if "file_seconds" in workload:
+        file, encoder = workload["file_seconds"], workload["encoder_seconds"]
+        lines.append(
+            f"  with the file {file:.3f} s: {workload['file_over_decode']:.2f} x the decode alone, "
+            f"{file / encoder:.2f} x its encoder alone ({encoder:.3f} s)"
+        )
+    return lines
 
 
 def decode_lines(title: str, ours: dict, peer: dict) -> list[str]:
@@ -41,7 +60,7 @@ def decode_lines(title: str, ours: dict, peer: dict) -> list[str]:
             line += " " * 18
         if same_clip and w["frames"] in times:
             line += f"{times[w['frames']]:8.3f} s"
-        lines.append(line)
+        lines += [line, *waiting_lines(w)]
     return lines
 
 
