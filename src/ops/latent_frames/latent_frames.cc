@@ -12,6 +12,29 @@ namespace pantograph::ops {
 
 namespace {
 
+// What lies on the CPU, without gaps. Rows that have none are copied whole: a GPU waits for this
+// before each pass.
+std::vector<std::byte> gather(const TensorView& latents) {
+  const std::size_t element = size_of(latents.dtype);
+  const std::int64_t run = latents.strides[3] == 1 ? latents.shape[3] : 1;
+  std::vector<std::byte> dense(latents.bytes());
+  const auto* base = static_cast<const std::byte*>(latents.data);
+  std::byte* target = dense.data();
+  for (std::int64_t c = 0; c < latents.shape[0]; ++c) {
+    for (std::int64_t t = 0; t < latents.shape[1]; ++t) {
+      for (std::int64_t y = 0; y < latents.shape[2]; ++y) {
+        for (std::int64_t x = 0; x < latents.shape[3]; x += run) {
+          const std::int64_t at = c * latents.strides[0] + t * latents.strides[1] +
+                                  y * latents.strides[2] + x * latents.strides[3];
+          target = std::copy_n(base + at * static_cast<std::int64_t>(element),
+                               static_cast<std::size_t>(run) * element, target);
+        }
+      }
+    }
+  }
+  return dense;
+}
+
 // From the CPU or the GPU to a GPU, by way of a dense copy of what lies on the CPU.
 void load_on_gpu(const Context& context, const TensorView& latents, const Parameter& scale,
                  const Parameter& shift, const FramesView& y) {
@@ -21,21 +44,11 @@ void load_on_gpu(const Context& context, const TensorView& latents, const Parame
   if (latents.device.kind == DeviceKind::kCuda) {
     return cuda::load_latents(context, latents, scale, shift, y);
   }
-  std::vector<float> dense(static_cast<std::size_t>(latents.elements()));
-  const auto element = static_cast<std::int64_t>(size_of(latents.dtype));
-  const auto* base = static_cast<const std::byte*>(latents.data);
-  for (std::int64_t i = 0; i < latents.elements(); ++i) {
-    std::int64_t rest = i, at = 0;
-    for (int dimension = 3; dimension >= 0; --dimension) {
-      at += rest % latents.shape[dimension] * latents.strides[dimension];
-      rest /= latents.shape[dimension];
-    }
-    convert_to_f32(latents.dtype, base + at * element, &dense[static_cast<std::size_t>(i)], 1);
-  }
-  device::copy(staged.data(), dense.data(), bytes, context.stream);
-  cuda::load_latents(context,
-                     TensorView::dense(staged.data(), DType::kF32, latents.sizes(), context.device),
-                     scale, shift, y);
+  const std::vector<std::byte> dense = gather(latents);
+  device::copy(staged.data(), dense.data(), dense.size(), context.stream);
+  cuda::load_latents(
+      context, TensorView::dense(staged.data(), latents.dtype, latents.sizes(), context.device),
+      scale, shift, y);
 }
 
 }  // namespace
