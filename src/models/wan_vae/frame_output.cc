@@ -26,6 +26,7 @@ TensorView view_of(PixelLayout layout, void* data, std::int64_t frames, std::int
 
 void FrameOutput::emit(const Pass& pass, const FramesView& patches) {
   const std::int64_t pixels = patches.positions() * patch_ * patch_;
+  most_frames_ = std::max(most_frames_, patches.frames);
   largest_ = std::max(largest_, static_cast<std::size_t>(3 * pixels) * sizeof(float));
   if (pass.ops.device.kind == DeviceKind::kCpu) {
     emit_on_cpu(pass, patches);
@@ -54,6 +55,7 @@ void FrameOutput::emit_on_gpu(const Pass& pass, const FramesView& patches) {
   ops::cuda::unpatchify(pass.ops, patches, patch_, format_.layout, slot.frames.data());
   if (format_.device.kind == DeviceKind::kCuda) return sink_->write(frames);
 
+  reserve_host(slot, frames.bytes() / static_cast<std::size_t>(frames.shape[0]));
   device::record(slot.made.get(), pass.ops.stream);
   device::stream_wait(copies_.get(), slot.made.get());
   device::copy(slot.host.get(), frames.data, frames.bytes(), copies_.get());
@@ -63,6 +65,15 @@ void FrameOutput::emit_on_gpu(const Pass& pass, const FramesView& patches) {
   slot.pending = frames;
   // The GPU has this group to work on meanwhile.
   hand_over(other);
+}
+
+// Page-locked memory takes long to get: no more of it than a group in the sink's layout needs, and
+// not before the GPU has a group to work on meanwhile.
+void FrameOutput::reserve_host(Slot& slot, std::size_t frame_bytes) const {
+  const std::size_t bytes = frame_bytes * static_cast<std::size_t>(most_frames_);
+  if (slot.host_bytes >= bytes) return;
+  slot.host = device::PinnedMemory(device::allocate_pinned(bytes));
+  slot.host_bytes = bytes;
 }
 
 void FrameOutput::hand_over(Slot& slot) {
@@ -88,14 +99,6 @@ void FrameOutput::allocate(const ExecutionContext& context) {
 void FrameOutput::begin(FrameSink& sink) {
   sink_ = &sink;
   format_ = sink.preferred_format();
-  if (format_.device.kind == DeviceKind::kCuda) return;
-  // Page-locked memory takes long to get: no more of it than frames in this layout need.
-  const std::size_t bytes = format_.layout == PixelLayout::kRgbF32 ? largest_ : largest_ / 4;
-  for (Slot& slot : slots_) {
-    if (copies_.get() == nullptr || slot.host_bytes >= bytes) continue;
-    slot.host = device::PinnedMemory(device::allocate_pinned(bytes));
-    slot.host_bytes = bytes;
-  }
 }
 
 void FrameOutput::finish() {

@@ -37,10 +37,12 @@ class FrameOutput {
   };
   void emit_on_cpu(const Pass& pass, const FramesView& patches);
   void emit_on_gpu(const Pass& pass, const FramesView& patches);
+  void reserve_host(Slot& slot, std::size_t frame_bytes) const;
   void hand_over(Slot& slot);
 
   std::int64_t patch_;
-  std::size_t largest_ = 0;  // bytes of a group as f32, the largest layout
+  std::int64_t most_frames_ = 0;  // of a group
+  std::size_t largest_ = 0;       // bytes of a group as f32, the largest layout
   FrameSink* sink_ = nullptr;
   FrameFormat format_;
   device::Stream copies_;
