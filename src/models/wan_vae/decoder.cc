@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/attention/attention.h"
 #include "ops/latent_frames/latent_frames.h"
 
 namespace pantograph::wan_vae {
@@ -58,6 +59,16 @@ void Decoder::decode(const Pass& pass, const PassSize& size, const TensorView& l
   Frames prepared = mid_second_.apply_in_place(
       pass, x.view(), mid_second_.first().prepare(pass, x.view()), &entry(0));
   level({pass, size, emit}, 0, std::move(x), std::move(prepared), first);
+}
+
+void Decoder::warm_up(const Pass& pass, std::int64_t height, std::int64_t width) const {
+  if (pass.ops.device.kind != DeviceKind::kCuda) return;
+  std::call_once(warm_, [&] {
+    const std::int64_t channels = conv_in_.out_channels();
+    const Frames qkv(*pass.ops.arena, pass.dtype, 1, height, width, 3 * channels);
+    const Frames mixed(*pass.ops.arena, pass.dtype, 1, height, width, channels);
+    ops::frame_attention(pass.ops, qkv.view(), mixed.view());
+  });
 }
 
 void Decoder::level(const Chunk& chunk, std::size_t index, Frames input, Frames prepared,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <mutex>
 #include <vector>
 
 #include "models/wan_vae/blocks.h"
@@ -27,6 +28,10 @@ class Decoder {
   // latents [C, n, h, w] as decode_session's scale says; `first` where they begin the sequence.
   void decode(const Pass& pass, const PassSize& size, const TensorView& latents, LatentScale scale,
               bool first, const Emit& emit) const;
+
+  // On a GPU, at the first call: has cuBLASLt choose and load what attention to frames of latents
+  // h x w runs, for which the first pass would wait otherwise. Takes less of the arena than a pass.
+  void warm_up(const Pass& pass, std::int64_t height, std::int64_t width) const;
 
  private:
   Decoder(const VaeConfig& config, const TensorSource& source);
@@ -59,6 +64,7 @@ class Decoder {
   ResidualBlock mid_second_;
   std::vector<UpBlock> up_blocks_;
   NormedConvolution conv_out_;
+  mutable std::once_flag warm_;
 };
 
 }  // namespace pantograph::wan_vae

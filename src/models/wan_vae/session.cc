@@ -34,6 +34,7 @@ Session::Session(std::shared_ptr<const Decoder> decoder, const VaeConfig& config
   if (gpu) output_.allocate(options_.context);
   arena_.bind(slab_.data(), slab_.bytes());
   prepare();
+  decoder_->warm_up(pass(plans_, false), clip_.height, clip_.width);
   std::string names;
   for (const std::string& name : plans_.costly_by()) names += (names.empty() ? "" : ", ") + name;
   log(LogLevel::kInfo, "convolutions of the residual blocks: ", names);
