@@ -35,11 +35,16 @@ class Weight {
   void add(std::shared_ptr<const LowRankUpdate> update) { updates_.push_back(std::move(update)); }
 
   [[nodiscard]] std::vector<float> to_f32() const;
+  // Of one index of the first dimension.
+  [[nodiscard]] std::vector<float> row_to_f32(std::int64_t row) const;
+  // As they are stored, where nothing is merged into them.
+  [[nodiscard]] const TensorView* stored() const { return updates_.empty() ? &view_ : nullptr; }
 
   // The values have been packed elsewhere: lets the system take back the file's pages.
   void release_pages() const;
 
  private:
+  void write_row(std::int64_t row, float* target) const;
   TensorView view_;
   std::shared_ptr<const MappedFile> file_;
   std::shared_ptr<std::vector<float>> values_;

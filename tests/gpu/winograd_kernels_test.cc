@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "geometry/winograd.h"
 #include "hopper.h"
@@ -155,7 +156,7 @@ class Output {
   struct Target {
     const GuardedArray* residual = nullptr;
     const GuardedArray* y = nullptr;
-    const GuardedArray* normed = nullptr;
+    const GuardedArray* normed = nullptr;  // with room for the history in front
     const GuardedArray* history = nullptr;
     std::int64_t history_frames = 0;
   };
@@ -163,6 +164,7 @@ class Output {
     const auto pointer = [](const GuardedArray* array) {
       return array == nullptr ? nullptr : array->data();
     };
+    const std::int64_t room = to.history_frames * c_.height * c_.width * c_.channels * 2;
     for (const Part& part : parts_) {
       const GuardedArray m(part.m, DType::kF16);
       device::check(winograd_output(
@@ -174,7 +176,7 @@ class Output {
            .residual = pointer(to.residual),
            .y = pointer(to.y),
            .norm = {.gamma = to.normed == nullptr ? nullptr : test::as_floats(gamma_on_gpu_),
-                    .y = pointer(to.normed),
+                    .y = to.normed == nullptr ? nullptr : to.normed->data() + room,
                     .history = pointer(to.history),
                     .history_frames = to.history_frames}},
           nullptr));
@@ -269,23 +271,25 @@ TEST_P(WinogradKernels, OutputNormsWhatItRounded) {
   }
 }
 
-// The last two frames; of one frame the room before it is somebody else's.
-TEST_P(WinogradKernels, OutputKeepsTheLastFramesAsHistory) {
+// Two frames of history go in front of the norm, and the last two of all become the history.
+TEST_P(WinogradKernels, OutputLeadsWithTheHistoryAndKeepsTheLastFrames) {
   const Case& c = GetParam();
   constexpr std::int64_t kHistory = 2;
   const Output output(c);
   const GuardedArray residual(output.residual(), DType::kBF16);
-  const GuardedArray normed(pixel_elements(c));
+  const GuardedArray alone(pixel_elements(c));
+  output.run({.residual = &residual, .normed = &alone});
   const std::int64_t frame = c.height * c.width * c.channels;
-  const GuardedArray history(kHistory * frame);
+  std::vector<float> expected = test::normal_numbers(kHistory * frame, 9, DType::kBF16);
+  const GuardedArray normed(pixel_elements(c) + kHistory * frame);
+  const GuardedArray history(expected, DType::kBF16);
   output.run(
       {.residual = &residual, .normed = &normed, .history = &history, .history_frames = kHistory});
-  const std::int64_t kept = std::min(c.frames, kHistory);
-  EXPECT_EQ(history.values(DType::kBF16, (kHistory - kept) * frame, kept * frame),
-            normed.values(DType::kBF16, (c.frames - kept) * frame, kept * frame));
-  for (const float value : history.values(DType::kBF16, 0, (kHistory - kept) * frame)) {
-    ASSERT_TRUE(std::isnan(value));
-  }
+  const std::vector<float> frames = alone.values(DType::kBF16);
+  expected.insert(expected.end(), frames.begin(), frames.end());
+  EXPECT_EQ(normed.values(DType::kBF16), expected);
+  EXPECT_EQ(history.values(DType::kBF16),
+            std::vector<float>(expected.end() - kHistory * frame, expected.end()));
   EXPECT_TRUE(history.guards_are_whole() && normed.guards_are_whole());
 }
 
@@ -303,20 +307,25 @@ INSTANTIATE_TEST_SUITE_P(Shapes, WinogradKernels,
                                          Case{2, 2, 44, 78, 256, 8}));
 
 class WinogradWeightsOnGpu : public test::OnHopper,
-                             public testing::WithParamInterface<std::int64_t> {};
+                             public testing::WithParamInterface<std::tuple<std::int64_t, DType>> {};
 
 TEST_P(WinogradWeightsOnGpu, AreTheRoundedTransform) {
   constexpr std::int64_t kOut = 5, kIn = 67, kTaps = 3, kFilters = kOut * kTaps * kIn;
-  const std::vector<float> w = test::normal_numbers(kFilters * 9, 1, DType::kF32, 0.02);
-  const device::Memory w_on_gpu = test::floats_on_gpu(w);
-  geometry::with_winograd(GetParam(), [&](const auto& transforms) {
+  const auto [tile_size, dtype] = GetParam();
+  const std::vector<float> w = test::normal_numbers(kFilters * 9, 1, dtype, 0.02);
+  std::vector<std::byte> stored(w.size() * size_of(dtype));
+  convert_from_f32(w.data(), dtype, stored.data(), std::ssize(w));
+  const device::Memory w_on_gpu(test::kGpu, stored.size());
+  device::copy(w_on_gpu.data(), stored.data(), stored.size(), nullptr);
+  geometry::with_winograd(tile_size, [&](const auto& transforms) {
     constexpr std::size_t kInputs = std::decay_t<decltype(transforms)>::kInputs;
     const GuardedArray u_on_gpu(std::int64_t{kInputs * kInputs} * kFilters);
-    device::check(winograd_weights({.tile_size = GetParam(),
+    device::check(winograd_weights({.tile_size = tile_size,
                                     .out_channels = kOut,
                                     .in_channels = kIn,
                                     .taps = kTaps,
-                                    .w = test::as_floats(w_on_gpu),
+                                    .dtype = dtype,
+                                    .w = w_on_gpu.data(),
                                     .u = u_on_gpu.data()},
                                    nullptr));
     device::synchronize(nullptr);
@@ -344,7 +353,9 @@ TEST_P(WinogradWeightsOnGpu, AreTheRoundedTransform) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiles, WinogradWeightsOnGpu, testing::Values(2, 4, 6));
+INSTANTIATE_TEST_SUITE_P(Tiles, WinogradWeightsOnGpu,
+                         testing::Combine(testing::Values(2, 4, 6),
+                                          testing::Values(DType::kF32, DType::kBF16, DType::kF16)));
 
 }  // namespace
 }  // namespace pantograph::kernels

@@ -49,5 +49,17 @@ TEST(Weight, ReadsEveryFloatingTypeOfAFileAlsoAfterItsPagesWentBack) {
   }
 }
 
+// Rows of [3, 2] with 0.5 B A merged in, A = [[1, 2]] and B = [[1], [0], [-2]].
+TEST(Weight, MergesAnUpdateIntoEachRow) {
+  Weight weight(kValues, kShape);
+  EXPECT_NE(weight.stored(), nullptr);
+  weight.add(std::make_shared<LowRankUpdate>(
+      LowRankUpdate{.rank = 1, .scale = 0.5, .a = {1, 2}, .b = {1, 0, -2}}));
+  EXPECT_EQ(weight.stored(), nullptr);
+  EXPECT_EQ(weight.to_f32(), (std::vector<float>{1.5F, 0.5F, 2, 0.25F, -4, 6}));
+  EXPECT_EQ(weight.row_to_f32(0), (std::vector<float>{1.5F, 0.5F}));
+  EXPECT_EQ(weight.row_to_f32(2), (std::vector<float>{-4, 6}));
+}
+
 }  // namespace
 }  // namespace pantograph

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "geometry/gemm_tiles.h"
+#include "kernels/common/processors.h"
 #include "kernels/hopper/bulk_copy.cuh"
 #include "kernels/hopper/component_gemm.h"
 #include "kernels/hopper/tensor_map.h"
@@ -38,27 +40,13 @@ struct Shared {
 };
 constexpr int kAlignment = 1024;
 
-// What all blocks of a cluster work on: rows for each of them, and the same columns.
-struct Tile {
-  std::int32_t component, row, column;  // the last in tiles
-};
-struct Schedule {
-  std::int32_t row_tiles, column_tiles;  // in clusters, and in columns
-  std::int64_t tiles;
-
-  // Columns first: tiles that are worked on at a time share rows of a; then rows, for taps meet the
-  // same rows again.
-  __device__ Tile tile(std::int64_t index) const {
-    const auto column = static_cast<std::int32_t>(index % column_tiles);
-    const std::int64_t rest = index / column_tiles;
-    return {static_cast<std::int32_t>(rest / row_tiles),
-            static_cast<std::int32_t>(rest % row_tiles) * kCluster * kRows, column};
-  }
-};
+// The blocks of a cluster have rows each, and the same columns.
+using geometry::GemmTiles;
+static_assert(GemmTiles::kClusterRows == kCluster * kRows);
 
 struct Arguments {
   CUtensorMap a, b, y;
-  Schedule schedule;
+  GemmTiles tiles;
   std::int32_t taps, tap_rows, in_channels;
   const float* bias;
   std::array<std::uint8_t, ComponentGemm::kMostComponents> a_of;
@@ -83,8 +71,9 @@ __device__ void load_tiles(const Arguments& p, Shared<kColumns>& shared, std::ui
   constexpr std::uint32_t kStageBytes = (kRows + kColumns) * kDepth * 2;
   constexpr std::uint16_t kAll = (1 << kCluster) - 1;
   Slot slot;
-  for (std::int64_t index = first; index < p.schedule.tiles; index += step) {
-    const Tile tile = p.schedule.tile(index);
+  const std::int64_t count = p.tiles.count();
+  for (std::int64_t index = first; index < count; index += step) {
+    const GemmTiles::Tile tile = p.tiles.tile(index);
     const std::int32_t a_component = p.a_of[tile.component];
     std::int32_t row = tile.row + static_cast<std::int32_t>(rank) * kRows;
     std::int32_t depth = 0;
@@ -95,7 +84,7 @@ __device__ void load_tiles(const Arguments& p, Shared<kColumns>& shared, std::ui
         arrive_expecting(full, kStageBytes);
         load_box(p.a, BoxAt{channel, row, a_component}, shared.a[slot.stage], full);
         const int share = static_cast<int>(rank) * kShare;
-        load_box_to_all(p.b, {depth, tile.column * kColumns + share, tile.component},
+        load_box_to_all(p.b, {depth, tile.column + share, tile.component},
                         &shared.b[slot.stage][share * kDepth], full, kAll);
         slot.advance();
       }
@@ -119,13 +108,13 @@ __device__ std::uint32_t pack(float low, float high) {
 // Sums of one warpgroup, with the bias, by way of shared memory, in boxes of 64 columns.
 template <typename Y, int kColumns>
 __device__ void store_tile(const Arguments& p, float (&sums)[kColumns / 2],
-                           Shared<kColumns>& shared, int group, int thread, Tile tile) {
+                           Shared<kColumns>& shared, int group, int thread, GemmTiles::Tile tile) {
   const int lane = thread % 32, matrix = lane / 8;
   // The row and, of two, the 8 columns whose address this lane gives to stmatrix.
   const int row = thread / 32 * 16 + matrix % 2 * 8 + lane % 8, half = matrix / 2;
 #pragma unroll
   for (int box = 0; box < kColumns / kStoreColumns; ++box) {
-    const std::int32_t column = tile.column * kColumns + box * kStoreColumns;
+    const std::int32_t column = tile.column + box * kStoreColumns;
     std::uint16_t* buffer = shared.y[group][box % kStoreBuffers];
     if (thread == 0) wait_for_stores_to_read<kStoreBuffers - 1>();
     sync_threads(1 + group, kGroup);
@@ -164,7 +153,8 @@ __device__ void multiply_tiles(const Arguments& p, Shared<kColumns>& shared, std
   };
   bool leads = blocks >= kLeastToStagger && group == 0;
   if (blocks >= kLeastToStagger && group == 1) sync_threads(kStaggerBarrier, kConsumers * kGroup);
-  for (std::int64_t index = first; index < p.schedule.tiles; index += step) {
+  const std::int64_t count = p.tiles.count();
+  for (std::int64_t index = first; index < count; index += step) {
     float sums[kColumns / 2];
     int before = 0;
     for (int block = 0; block < blocks; ++block) {
@@ -190,7 +180,7 @@ __device__ void multiply_tiles(const Arguments& p, Shared<kColumns>& shared, std
     }
     wait_for_products<0>();
     release(before);
-    Tile tile = p.schedule.tile(index);
+    GemmTiles::Tile tile = p.tiles.tile(index);
     tile.row += static_cast<std::int32_t>(rank) * kRows + group * kConsumerRows;
     store_tile<Y, kColumns>(p, sums, shared, group, thread, tile);
   }
@@ -251,21 +241,15 @@ cudaError_t launch(const ComponentGemm& p, cudaStream_t stream) {
   Arguments arguments{};
   cudaError_t status = make_maps(p, kColumns, arguments);
   if (status != cudaSuccess) return status;
-  const std::int64_t row_tiles = (p.rows + kCluster * kRows - 1) / (kCluster * kRows);
-  arguments.schedule = {.row_tiles = static_cast<std::int32_t>(row_tiles),
-                        .column_tiles = static_cast<std::int32_t>(p.out_channels / kColumns),
-                        .tiles = row_tiles * (p.out_channels / kColumns) * p.components};
+  arguments.tiles = GemmTiles(p.components, p.rows, p.out_channels, kColumns);
   arguments.taps = static_cast<std::int32_t>(p.taps);
   arguments.tap_rows = static_cast<std::int32_t>(p.tap_rows);
   arguments.in_channels = static_cast<std::int32_t>(p.in_channels);
   arguments.bias = p.bias;
   arguments.a_of = p.a_of;
 
-  int device = 0, processors = 0;
-  status = cudaGetDevice(&device);
-  if (status == cudaSuccess) {
-    status = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-  }
+  int processors = 0;
+  status = count_processors(processors);
   constexpr int kSharedBytes = static_cast<int>(sizeof(Shared<kColumns>)) + kAlignment;
   const auto kernel = component_gemm_kernel<T, Y, kColumns>;
   if (status == cudaSuccess) {
@@ -274,7 +258,7 @@ cudaError_t launch(const ComponentGemm& p, cudaStream_t stream) {
   }
   if (status != cudaSuccess) return status;
   const std::int64_t clusters =
-      std::min<std::int64_t>(processors / kCluster, arguments.schedule.tiles);
+      std::min<std::int64_t>(processors / kCluster, arguments.tiles.count());
   kernel<<<static_cast<unsigned>(clusters) * kCluster, kThreads, kSharedBytes, stream>>>(arguments);
   return cudaGetLastError();
 }
@@ -286,11 +270,12 @@ cudaError_t component_gemm(const ComponentGemm& p, cudaStream_t stream) {
     return cudaErrorInvalidValue;
   }
   if (p.components == 0 || p.rows == 0 || p.out_channels == 0) return cudaSuccess;
-  if (p.out_channels % 256 == 0 && p.y_dtype == p.dtype) {
+  const std::int64_t columns = GemmTiles::choose_columns(p.out_channels);
+  if (columns == 256 && p.y_dtype == p.dtype) {
     return p.dtype == DType::kF16 ? launch<__half, __half, 256>(p, stream)
                                   : launch<__nv_bfloat16, __nv_bfloat16, 256>(p, stream);
   }
-  if (p.out_channels % 128 == 0 && p.dtype == DType::kBF16 && p.y_dtype == DType::kF16) {
+  if (columns == 128 && p.dtype == DType::kBF16 && p.y_dtype == DType::kF16) {
     return launch<__nv_bfloat16, __half, 128>(p, stream);
   }
   return cudaErrorInvalidValue;

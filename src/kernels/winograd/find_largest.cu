@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "kernels/common/processors.h"
 #include "kernels/winograd/upsample.h"
 
 namespace pantograph::kernels {
@@ -29,11 +30,8 @@ __global__ void __launch_bounds__(kThreads)
 cudaError_t find_largest(const void* x, std::int64_t count, float* largest, cudaStream_t stream) {
   const std::int64_t packs = count / 8;
   if (packs == 0) return cudaSuccess;
-  int device = 0, processors = 0;
-  cudaError_t status = cudaGetDevice(&device);
-  if (status == cudaSuccess) {
-    status = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-  }
+  int processors = 0;
+  const cudaError_t status = count_processors(processors);
   if (status != cudaSuccess) return status;
   const std::int64_t blocks = std::min<std::int64_t>(std::int64_t{processors} * kBlocksPerProcessor,
                                                      (packs + kThreads - 1) / kThreads);

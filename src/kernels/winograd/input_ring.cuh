@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "kernels/common/processors.h"
 #include "kernels/winograd/maps.h"
 #include "kernels/winograd/tile.cuh"
 
@@ -115,13 +116,10 @@ template <typename Way>
 cudaError_t launch_input_ring(const InputArguments<Way>& p, cudaStream_t stream) {
   constexpr int kBytes = kSharedBytesOf<InputRing<Way::kInputs>>;
   const auto kernel = input_ring_kernel<Way>;
-  int device = 0, processors = 0;
+  int processors = 0;
   cudaError_t status =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
-  if (status == cudaSuccess) status = cudaGetDevice(&device);
-  if (status == cudaSuccess) {
-    status = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-  }
+  if (status == cudaSuccess) status = count_processors(processors);
   if (status != cudaSuccess) return status;
   const std::int64_t blocks = std::min<std::int64_t>(processors * Way::kBlocks, p.parts);
   kernel<<<static_cast<unsigned>(blocks), kRingThreads, kBytes, stream>>>(p);

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 
+#include "kernels/common/processors.h"
 #include "kernels/winograd/maps.h"
 #include "kernels/winograd/sum_scattered.cuh"
 #include "kernels/winograd/tile.cuh"
@@ -28,7 +29,8 @@ struct OutputShared {
   alignas(128) std::uint32_t products[kBoxes][kComponents][kBoxThreads];
   // What is added, then y, then y's norm.
   alignas(128) std::uint32_t pixels[kBoxes][kPixels][kBoxThreads];
-  std::uint64_t products_loaded, added_loaded;
+  alignas(128) std::uint32_t history[kBoxes][kPixels][kBoxThreads];  // a frame of it, as it was
+  std::uint64_t products_loaded, added_loaded, history_loaded;
   float squares[kWarps][kPixels], factors[kPixels];
 };
 
@@ -66,6 +68,7 @@ __global__ void __launch_bounds__(kBoxes* kBoxThreads, kOutputBlocks<Way::kSize,
   if (copies) {
     init_barrier(&shared.products_loaded, 1);
     init_barrier(&shared.added_loaded, 1);
+    init_barrier(&shared.history_loaded, 1);
     fence_barrier_init();
   }
   __syncthreads();
@@ -87,9 +90,22 @@ __global__ void __launch_bounds__(kBoxes* kBoxThreads, kOutputBlocks<Way::kSize,
                  &shared.added_loaded);
     }
   };
-  const auto store_pixels = [&](const CUtensorMap& map, PixelsAt at) {
+  // A frame's place in the history, negative for none, and the first one that its block moves out.
+  const auto history_slot = [&](std::int32_t frame) {
+    return p.history_frames > 0 ? frame + p.history_frames - p.frames : -1;
+  };
+  const auto oldest_slot = [&](std::int32_t slot) {
+    return p.frames < p.history_frames ? 0 : slot;
+  };
+  const auto load_history = [&](PixelsAt at) {
+    arrive_expecting(&shared.history_loaded, sizeof shared.history);
     for (int box = 0; box < kBoxes; ++box, at.channel += kChannelsOfBox) {
-      store_box(map, at, shared.pixels[box]);
+      load_box(p.history, at, shared.history[box], &shared.history_loaded);
+    }
+  };
+  const auto store = [](const CUtensorMap& map, PixelsAt at, const auto& boxes) {
+    for (int box = 0; box < kBoxes; ++box, at.channel += kChannelsOfBox) {
+      store_box(map, at, boxes[box]);
     }
   };
 
@@ -99,9 +115,9 @@ __global__ void __launch_bounds__(kBoxes* kBoxThreads, kOutputBlocks<Way::kSize,
     load_products(first);
     if (p.adds) load_added(first);
   }
-  std::uint32_t parity = 0;
-  for (std::int32_t row = first; row < p.rows; row += step, parity ^= 1) {
-    wait(&shared.products_loaded, parity);
+  std::uint32_t parities = 0;  // of this tile's loads, and in the second bit of the history's
+  for (std::int32_t row = first; row < p.rows; row += step, parities ^= 1) {
+    wait(&shared.products_loaded, parities & 1);
     float half_low[kSize][kInputs], half_high[kSize][kInputs];  // [pixel row][component column]
 #pragma unroll
     for (int j = 0; j < kInputs; ++j) {
@@ -122,9 +138,14 @@ __global__ void __launch_bounds__(kBoxes* kBoxThreads, kOutputBlocks<Way::kSize,
     if (copies && !p.adds) wait_for_stores_to_read<0>();  // of the tile before
     __syncthreads();
     if (copies && row + step < p.rows) load_products(row + step);
-
-    if (p.adds) wait(&shared.added_loaded, parity);
     const PixelsAt at = p.tiling.pixels(row, 0);
+    if constexpr (kNorm) {
+      if (copies && history_slot(at.frame) >= 0) {
+        load_history({0, at.column, at.row, oldest_slot(history_slot(at.frame))});
+      }
+    }
+
+    if (p.adds) wait(&shared.added_loaded, parities & 1);
     const auto added = p.way.added(pixels, word, at.frame);
     std::uint32_t rounded[kPixels];
     float squares[kPixels];
@@ -160,7 +181,7 @@ __global__ void __launch_bounds__(kBoxes* kBoxThreads, kOutputBlocks<Way::kSize,
     }
     fence_for_copies();
     __syncthreads();
-    if (copies && p.has_y) store_pixels(p.y, at);
+    if (copies && p.has_y) store(p.y, at, shared.pixels);
     if constexpr (kNorm) {
       if (thread < kPixels) {
         float sum = 0;
@@ -180,12 +201,19 @@ __global__ void __launch_bounds__(kBoxes* kBoxThreads, kOutputBlocks<Way::kSize,
       }
       fence_for_copies();
       __syncthreads();
-      if (copies) {
-        store_pixels(p.normed, at);
-        const std::int32_t slot = at.frame + p.history_frames - p.frames;
-        if (slot >= 0 && p.history_frames > 0) {
-          store_pixels(p.history, PixelsAt{0, at.column, at.row, slot});
+      const auto frame = [&](std::int32_t index) { return PixelsAt{0, at.column, at.row, index}; };
+      if (copies) store(p.normed, frame(p.history_frames + at.frame), shared.pixels);
+      if (const std::int32_t slot = history_slot(at.frame); copies && slot >= 0) {
+        for (std::int32_t old = oldest_slot(slot);; ++old) {
+          wait(&shared.history_loaded, parities >> 1);
+          parities ^= 2;
+          store(p.normed, frame(old), shared.history);
+          if (old >= p.frames) store(p.history, frame(old - p.frames), shared.history);
+          if (old == slot) break;
+          wait_for_stores_to_read<0>();
+          load_history(frame(old + 1));
         }
+        store(p.history, frame(slot), shared.pixels);
       }
     }
     if (copies && p.adds && row + step < p.rows) {
@@ -202,13 +230,10 @@ cudaError_t launch_output_tiles(const OutputArguments<Way>& p, cudaStream_t stre
   constexpr int kThreads = kBoxes * kBoxThreads;
   const auto kernel = p.gamma != nullptr ? output_tiles_kernel<Way, kBoxes, true>
                                          : output_tiles_kernel<Way, kBoxes, false>;
-  int device = 0, processors = 0, resident = 0;
+  int processors = 0, resident = 0;
   cudaError_t status =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
-  if (status == cudaSuccess) status = cudaGetDevice(&device);
-  if (status == cudaSuccess) {
-    status = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-  }
+  if (status == cudaSuccess) status = count_processors(processors);
   if (status == cudaSuccess) {
     status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, kThreads, kBytes);
   }
@@ -227,8 +252,15 @@ cudaError_t describe_output(OutputArguments<Way>& arguments, void* y, std::int64
     return data == nullptr ? cudaSuccess
                            : map_pixels(map, data, count, tiles, channels, tiles.size);
   };
+  // A frame's block reads places of the history that another would write, where several frames are
+  // fewer than what is kept.
+  if (norm.history_frames > std::max<std::int64_t>(2, frames)) return cudaErrorInvalidValue;
   cudaError_t status = pixels(arguments.y, y, frames);
-  if (status == cudaSuccess) status = pixels(arguments.normed, norm.y, frames);
+  if (status == cudaSuccess && norm.y != nullptr) {
+    const std::int64_t room = norm.history_frames * tiles.height * tiles.width * channels * 2;
+    status = pixels(arguments.normed, static_cast<const std::byte*>(norm.y) - room,
+                    norm.history_frames + frames);
+  }
   if (status == cudaSuccess) status = pixels(arguments.history, norm.history, norm.history_frames);
   arguments.gamma = norm.gamma;
   arguments.tiling = tiling(tiles);

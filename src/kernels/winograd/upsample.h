@@ -61,10 +61,11 @@ struct UpsampleOutput {
 };
 cudaError_t upsample_output(const UpsampleOutput& problem, cudaStream_t stream);
 
-// u [25][out][in], f16, from w [out, in, 3, 3], f32.
+// u [25][out][in], f16, from w [out, in, 3, 3], f32, bf16 or f16.
 struct UpsampleWeights {
   std::int64_t out_channels = 0, in_channels = 0;
-  const float* w = nullptr;
+  DType dtype = DType::kF32;  // of w
+  const void* w = nullptr;
   void* u = nullptr;
 };
 cudaError_t upsample_weights(const UpsampleWeights& problem, cudaStream_t stream);

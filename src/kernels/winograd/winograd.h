@@ -1,6 +1,6 @@
 // The steps around the products of a Winograd convolution, 3 x 3 in space and any number of taps in
-// time. Frames are cut into tiles of m x m pixels (m = 2, 4 or 6), which are read with a halo of one
-// pixel; the (m + 2)^2 components of the tiles go through component_gemm, whose rows they are.
+// time. Frames are cut into tiles of m x m pixels (m = 2, 4 or 6), which are read with a halo of
+// one pixel; the (m + 2)^2 components of the tiles go through component_gemm, whose rows they are.
 // All channels are multiples of 256, all tensors aligned to 16 bytes. For compute capability 9.0.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "geometry/winograd_tiles.h"
+#include "pantograph/tensor_view.h"
 
 namespace pantograph::kernels {
 
@@ -23,8 +24,8 @@ cudaError_t winograd_input(const WinogradInput& problem, cudaStream_t stream);
 
 // What the next layer wants of y where it begins with a norm: normed [frames, height, width,
 // channels] = silu(y / max(|y|_2, 1e-12) * sqrt(channels) * gamma), bf16, of y as it was rounded.
-// Its last `history_frames` frames go to `history` as well: all of them, or as many as there are,
-// at the end.
+// In front of it is room for the frames of `history`, which are put there; then `history` holds the
+// last frames of both. At most 2 frames of history, or as many as y has.
 struct WinogradNorm {
   const float* gamma = nullptr;  // nullptr: no norm
   void* y = nullptr;
@@ -49,11 +50,12 @@ struct WinogradOutput {
 };
 cudaError_t winograd_output(const WinogradOutput& problem, cudaStream_t stream);
 
-// u [components][out][taps][in], f16, from w [out, in, taps, 3, 3], f32.
+// u [components][out][taps][in], f16, from w [out, in, taps, 3, 3], f32, bf16 or f16.
 struct WinogradWeights {
   std::int64_t tile_size = 6;  // m
   std::int64_t out_channels = 0, in_channels = 0, taps = 0;
-  const float* w = nullptr;
+  DType dtype = DType::kF32;  // of w
+  const void* w = nullptr;
   void* u = nullptr;
 };
 cudaError_t winograd_weights(const WinogradWeights& problem, cudaStream_t stream);

@@ -159,14 +159,6 @@ Arena::Block take_workspace(const Context& context, const Conv3dPlan& plan) {
 
 }  // namespace
 
-void lead_with_history(const Context& context, const FramesView& y, const FramesView& history) {
-  const std::int64_t count = history.frames, staying = std::max<std::int64_t>(0, count - y.frames);
-  copy_frames(context, history, y.slice(-count, count));
-  for (std::int64_t frame = 0; frame < staying; ++frame) {
-    copy_frames(context, history.slice(frame + y.frames, 1), history.slice(frame, 1));
-  }
-}
-
 void conv3d(const Context& context, const Conv3dWeights& weights, const FramesView& x,
             const FramesView& y, const FramesView* residual, const KernelShift& shift) {
   if (y.frames == 0) return;
@@ -214,7 +206,6 @@ Frames conv3d_normed(const Context& context, const Conv3dWeights& weights, Frame
   const Arena::Block workspace = take_workspace(context, plan);
   if (context.planning) return normed;
   context.stop_if_cancelled();
-  lead_with_history(context, normed.view(), history);
   plan.run_fused({.x = input,
                   .y = y,
                   .residual = residual,

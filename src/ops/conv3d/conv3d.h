@@ -103,7 +103,8 @@ struct Scratch {
   void* stream = nullptr;
 };
 
-// What a layer that begins with RMS norm and SiLU reads of y: see causal_rms_norm.
+// What a layer that begins with RMS norm and SiLU reads of y, history in front: see
+// causal_rms_norm.
 struct NormedFrames {
   const Parameter* gamma = nullptr;  // nullptr: nothing
   FramesView y;
@@ -147,7 +148,7 @@ class Conv3dPlan : public Plan {
     FramesView x;
     const FramesView* y = nullptr;         // may be left out where there is a norm
     const FramesView* residual = nullptr;  // may be y
-    NormedFrames normed;                   // the room in front of it is filled already
+    NormedFrames normed;
     std::byte* workspace = nullptr;
     void* stream = nullptr;
   };
@@ -203,9 +204,6 @@ class PlanCache {
   std::vector<Plan*> unprepared_;
   std::set<std::string> costly_by_;
 };
-
-// Puts the history in front of y, and moves up in it what will stay when y's frames are added.
-void lead_with_history(const Context& context, const FramesView& y, const FramesView& history);
 
 // The op. `residual`, of y's shape, is added where given; it may be y itself.
 void conv3d(const Context& context, const Conv3dWeights& weights, const FramesView& x,

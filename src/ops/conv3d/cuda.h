@@ -20,10 +20,12 @@ const Conv3dImplementation& cuda_direct_conv3d();
 // 16-byte rows. The additional ones are zero.
 std::int64_t padded_channels(std::int64_t channels);
 
+struct GpuPack : PackedWeights {
+  Device device;
+};
 // One convolution's weights on a GPU, [padded out, kt, kh, kw, in] in `dtype`, and its bias,
 // [padded out] in f32.
-struct CudaWeights final : PackedWeights {
-  Device device;
+struct CudaWeights final : GpuPack {
   DType dtype = DType::kF32;
   device::Memory weights, bias;
 };
@@ -38,6 +40,34 @@ device::Memory on_gpu(const Device& device, const std::vector<T>& values) {
   device::Memory copy(device, values.size() * sizeof(T), {}, nullptr, device::Fill::kNone);
   device::copy(copy.data(), values.data(), copy.bytes(), nullptr);
   return copy;
+}
+
+// As they are stored or, where something is merged into them, in f32.
+struct StoredOnGpu {
+  DType dtype = DType::kF32;
+  device::Memory values;
+};
+StoredOnGpu stored_on_gpu(const Device& device, const Weight& weight);
+
+// The weights' Pack on the current GPU that `accepts`, or one that fill(pack) makes there. The file
+// is not read again.
+template <typename Pack, typename Accepts, typename Fill>
+std::shared_ptr<const Pack> packed_on_gpu(const Conv3dWeights& weights, const Accepts& accepts,
+                                          const Fill& fill) {
+  const Device device = current_gpu();
+  return std::static_pointer_cast<const Pack>(weights.packed(
+      [&](const PackedWeights& candidate) {
+        const auto* pack = dynamic_cast<const Pack*>(&candidate);
+        return pack != nullptr && pack->device == device && accepts(*pack);
+      },
+      [&] {
+        auto pack = std::make_shared<Pack>();
+        pack->device = device;
+        fill(*pack);
+        device::synchronize(nullptr);  // other streams read it from now on
+        weights.weight().release_pages();
+        return pack;
+      }));
 }
 
 // Of a CudaWeights.

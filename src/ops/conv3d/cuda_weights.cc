@@ -10,17 +10,17 @@ namespace {
 
 // [out, in, taps] to [out, taps, in] in `dtype`.
 std::vector<std::byte> channels_last(const Conv3dWeights& weights, DType dtype) {
-  const std::vector<float> values = weights.weight().to_f32();
   const std::int64_t in = weights.in_channels(), out = weights.out_channels();
-  const std::int64_t taps = weights.weight().elements() / (in * out);
-  std::vector<std::byte> packed(values.size() * size_of(dtype));
+  const std::int64_t elements = weights.weight().elements(), taps = elements / (in * out);
+  std::vector<std::byte> packed(static_cast<std::size_t>(elements) * size_of(dtype));
   parallel_for(out, 1, [&](std::int64_t begin, std::int64_t end) {
     std::vector<float> filter(static_cast<std::size_t>(taps * in));
     for (std::int64_t o = begin; o < end; ++o) {
-      const float* source = values.data() + o * in * taps;
+      const std::vector<float> source = weights.weight().row_to_f32(o);
       for (std::int64_t tap = 0; tap < taps; ++tap) {
         for (std::int64_t i = 0; i < in; ++i) {
-          filter[static_cast<std::size_t>(tap * in + i)] = source[i * taps + tap];
+          filter[static_cast<std::size_t>(tap * in + i)] =
+              source[static_cast<std::size_t>(i * taps + tap)];
         }
       }
       const std::size_t bytes = filter.size() * size_of(dtype);
@@ -49,29 +49,29 @@ std::size_t cuda_weight_bytes(const Conv3dWeights& weights, DType dtype) {
          static_cast<std::size_t>(padded) * sizeof(float);
 }
 
+StoredOnGpu stored_on_gpu(const Device& device, const Weight& weight) {
+  const TensorView* stored = weight.stored();
+  if (stored == nullptr) return {DType::kF32, on_gpu(device, weight.to_f32())};
+  StoredOnGpu copy{stored->dtype,
+                   device::Memory(device, stored->bytes(), {}, nullptr, device::Fill::kNone)};
+  device::copy(copy.values.data(), stored->data, stored->bytes(), nullptr);
+  return copy;
+}
+
 std::shared_ptr<const CudaWeights> cuda_weights(const Conv3dWeights& weights, DType dtype) {
-  const Device device = current_gpu();
-  return std::static_pointer_cast<const CudaWeights>(weights.packed(
-      [&](const PackedWeights& candidate) {
-        const auto* packed = dynamic_cast<const CudaWeights*>(&candidate);
-        return packed != nullptr && packed->device == device && packed->dtype == dtype;
-      },
-      [&] {
-        auto packed = std::make_shared<CudaWeights>();
-        packed->device = device;
-        packed->dtype = dtype;
+  return packed_on_gpu<CudaWeights>(
+      weights, [&](const CudaWeights& pack) { return pack.dtype == dtype; },
+      [&](CudaWeights& pack) {
+        pack.dtype = dtype;
         const std::vector<std::byte> values = channels_last(weights, dtype);
         const std::int64_t out = weights.out_channels(), padded = padded_channels(out);
         const std::size_t row = values.size() / static_cast<std::size_t>(out);
-        packed->weights = device::Memory(device, row * static_cast<std::size_t>(padded));
-        packed->bias = device::Memory(device, static_cast<std::size_t>(padded) * sizeof(float));
-        device::copy(packed->weights.data(), values.data(), values.size(), nullptr);
-        device::copy(packed->bias.data(), weights.bias().data(),
-                     weights.bias().size() * sizeof(float), nullptr);
-        device::synchronize(nullptr);  // other streams read them from now on
-        weights.weight().release_pages();
-        return packed;
-      }));
+        pack.weights = device::Memory(pack.device, row * static_cast<std::size_t>(padded));
+        pack.bias = device::Memory(pack.device, static_cast<std::size_t>(padded) * sizeof(float));
+        device::copy(pack.weights.data(), values.data(), values.size(), nullptr);
+        device::copy(pack.bias.data(), weights.bias().data(), weights.bias().size() * sizeof(float),
+                     nullptr);
+      });
 }
 
 }  // namespace pantograph::ops

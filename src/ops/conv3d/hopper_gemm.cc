@@ -60,12 +60,11 @@ class PixelPlan final : public Conv3dPlan {
   std::shared_ptr<const CudaWeights> packed_;
 };
 
-struct NarrowWeights final : PackedWeights {
-  Device device;
+struct NarrowWeights final : GpuPack {
   device::Memory weights, bias;  // [kNarrow: space, out][time][in] in bf16, [out] in f32
 };
 
-std::shared_ptr<PackedWeights> pack_narrow(const Conv3dWeights& weights, const Device& device) {
+void pack_narrow(const Conv3dWeights& weights, NarrowWeights& pack) {
   const std::int64_t in = weights.in_channels(), out = weights.out_channels();
   const std::int64_t time = weights.kernel().time;
   const std::vector<float> values = weights.weight().to_f32();
@@ -78,12 +77,8 @@ std::shared_ptr<PackedWeights> pack_narrow(const Conv3dWeights& weights, const D
   }
   std::vector<std::byte> rounded(sorted.size() * size_of(DType::kBF16));
   convert_from_f32(sorted.data(), DType::kBF16, rounded.data(), std::ssize(sorted));
-  auto pack = std::make_shared<NarrowWeights>();
-  pack->device = device;
-  pack->weights = on_gpu(device, rounded);
-  pack->bias = on_gpu(device, weights.bias());
-  device::synchronize(nullptr);  // other streams read them from now on
-  return pack;
+  pack.weights = on_gpu(pack.device, rounded);
+  pack.bias = on_gpu(pack.device, weights.bias());
 }
 
 // 3 x 3 in space: the products of all its taps, and then their sums.
@@ -102,13 +97,9 @@ class NarrowPlan final : public Conv3dPlan {
            weights_.bias().size() * sizeof(float);
   }
   void load_weights() override {
-    const Device device = current_gpu();
-    pack_ = std::static_pointer_cast<const NarrowWeights>(weights_.packed(
-        [&](const PackedWeights& candidate) {
-          const auto* pack = dynamic_cast<const NarrowWeights*>(&candidate);
-          return pack != nullptr && pack->device == device;
-        },
-        [&] { return pack_narrow(weights_, device); }));
+    pack_ = packed_on_gpu<NarrowWeights>(
+        weights_, [](const NarrowWeights&) { return true; },
+        [&](NarrowWeights& pack) { pack_narrow(weights_, pack); });
   }
   void prepare(const Scratch& /*scratch*/) override { load_weights(); }
   void run(const FramesView& x, const FramesView& y, std::byte* workspace,

@@ -15,8 +15,7 @@ namespace {
 // Beyond it, working on all of a frame's tiles at a time brings little.
 constexpr std::size_t kWorkspace = std::size_t{3} << 29;  // 1.5 GiB
 
-struct WinogradPack final : PackedWeights {
-  Device device;
+struct WinogradPack final : GpuPack {
   std::int64_t tile_size = 0;
   device::Memory weights, bias;  // [components][out][taps][in] in f16, [out] in f32
 };
@@ -27,25 +26,19 @@ std::size_t transformed_bytes(const Conv3dWeights& weights, std::int64_t tile_si
          2;
 }
 
-std::shared_ptr<PackedWeights> transform(const Conv3dWeights& weights, const Device& device,
-                                         std::int64_t tile_size) {
-  auto pack = std::make_shared<WinogradPack>();
-  pack->device = device;
-  pack->tile_size = tile_size;
-  const device::Memory untransformed = on_gpu(device, weights.weight().to_f32());
-  pack->weights = device::Memory(device, transformed_bytes(weights, tile_size));
-  pack->bias = on_gpu(device, weights.bias());
-  device::check(
-      kernels::winograd_weights({.tile_size = tile_size,
-                                 .out_channels = weights.out_channels(),
-                                 .in_channels = weights.in_channels(),
-                                 .taps = weights.kernel().time,
-                                 .w = reinterpret_cast<const float*>(untransformed.data()),
-                                 .u = pack->weights.data()},
-                                nullptr));
-  device::synchronize(nullptr);  // other streams read them from now on
-  weights.weight().release_pages();
-  return pack;
+void transform(const Conv3dWeights& weights, std::int64_t tile_size, WinogradPack& pack) {
+  pack.tile_size = tile_size;
+  const StoredOnGpu untransformed = stored_on_gpu(pack.device, weights.weight());
+  pack.weights = device::Memory(pack.device, transformed_bytes(weights, tile_size));
+  pack.bias = on_gpu(pack.device, weights.bias());
+  device::check(kernels::winograd_weights({.tile_size = tile_size,
+                                           .out_channels = weights.out_channels(),
+                                           .in_channels = weights.in_channels(),
+                                           .taps = weights.kernel().time,
+                                           .dtype = untransformed.dtype,
+                                           .w = untransformed.values.data(),
+                                           .u = pack.weights.data()},
+                                          nullptr));
 }
 
 class WinogradPlan final : public Conv3dPlan {
@@ -70,13 +63,9 @@ class WinogradPlan final : public Conv3dPlan {
   }
 
   void load_weights() override {
-    const Device device = current_gpu();
-    pack_ = std::static_pointer_cast<const WinogradPack>(weights_.packed(
-        [&](const PackedWeights& candidate) {
-          const auto* pack = dynamic_cast<const WinogradPack*>(&candidate);
-          return pack != nullptr && pack->device == device && pack->tile_size == tile_size_;
-        },
-        [&] { return transform(weights_, device, tile_size_); }));
+    pack_ = packed_on_gpu<WinogradPack>(
+        weights_, [&](const WinogradPack& pack) { return pack.tile_size == tile_size_; },
+        [&](WinogradPack& pack) { transform(weights_, tile_size_, pack); });
   }
   void prepare(const Scratch& /*scratch*/) override { load_weights(); }
 

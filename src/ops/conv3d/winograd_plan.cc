@@ -110,13 +110,13 @@ namespace {
 
 // The largest sum over taps of the norms of a transformed filter.
 double weight_norm(const Conv3dWeights& weights, const Amplification& amplified) {
-  const std::vector<float> values = weights.weight().to_f32();
   const std::int64_t in = weights.in_channels(), taps = weights.kernel().time;
   std::atomic<double> largest = 0;
   parallel_for(weights.out_channels(), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t out = begin; out < end; ++out) {
       std::vector<double> squares(static_cast<std::size_t>(taps * 9));
-      const float* filter = values.data() + out * in * taps * 9;
+      const std::vector<float> values = weights.weight().row_to_f32(out);
+      const float* filter = values.data();
       for (std::int64_t i = 0; i < in; ++i, filter += squares.size()) {
         for (std::size_t tap = 0; tap < squares.size(); ++tap) {
           squares[tap] += double{filter[tap]} * double{filter[tap]};

@@ -15,8 +15,7 @@ namespace {
 constexpr double kLargestF16 = 65504;
 constexpr geometry::WinogradUpsample kWay = geometry::kWinogradUpsample;
 
-struct EnlargePack final : PackedWeights {
-  Device device;
+struct EnlargePack final : GpuPack {
   device::Memory weights, bias;  // [25][out][in] in f16, [out] in f32
 };
 
@@ -24,21 +23,16 @@ std::size_t transformed_bytes(const Conv3dWeights& whole) {
   return static_cast<std::size_t>(whole.weight().elements() / 9 * kernels::kUpsampleProducts) * 2;
 }
 
-std::shared_ptr<PackedWeights> transform(const Conv3dWeights& whole, const Device& device) {
-  auto pack = std::make_shared<EnlargePack>();
-  pack->device = device;
-  const device::Memory untransformed = on_gpu(device, whole.weight().to_f32());
-  pack->weights = device::Memory(device, transformed_bytes(whole));
-  pack->bias = on_gpu(device, whole.bias());
-  device::check(
-      kernels::upsample_weights({.out_channels = whole.out_channels(),
-                                 .in_channels = whole.in_channels(),
-                                 .w = reinterpret_cast<const float*>(untransformed.data()),
-                                 .u = pack->weights.data()},
-                                nullptr));
-  device::synchronize(nullptr);  // other streams read them from now on
-  whole.weight().release_pages();
-  return pack;
+void transform(const Conv3dWeights& whole, EnlargePack& pack) {
+  const StoredOnGpu untransformed = stored_on_gpu(pack.device, whole.weight());
+  pack.weights = device::Memory(pack.device, transformed_bytes(whole));
+  pack.bias = on_gpu(pack.device, whole.bias());
+  device::check(kernels::upsample_weights({.out_channels = whole.out_channels(),
+                                           .in_channels = whole.in_channels(),
+                                           .dtype = untransformed.dtype,
+                                           .w = untransformed.values.data(),
+                                           .u = pack.weights.data()},
+                                          nullptr));
 }
 
 // For all sizes: only the weights want making ready.
@@ -51,13 +45,9 @@ class EnlargePlan final : public Plan {
     return transformed_bytes(whole_) + whole_.bias().size() * sizeof(float);
   }
   void load_weights() override {
-    const Device device = current_gpu();
-    pack_ = std::static_pointer_cast<const EnlargePack>(whole_.packed(
-        [&](const PackedWeights& candidate) {
-          const auto* pack = dynamic_cast<const EnlargePack*>(&candidate);
-          return pack != nullptr && pack->device == device;
-        },
-        [&] { return transform(whole_, device); }));
+    pack_ = packed_on_gpu<EnlargePack>(
+        whole_, [](const EnlargePack&) { return true; },
+        [&](EnlargePack& pack) { transform(whole_, pack); });
   }
   void prepare(const Scratch& /*scratch*/) override { load_weights(); }
 
@@ -166,7 +156,6 @@ void enlarge_fused(const Context& context, const EnlargeWeights& weights, const 
   const kernels::F16Range range{.largest = largest, .gain = plan.gain()};
   kernels::WinogradNorm norm;
   if (normed.gamma != nullptr) {
-    lead_with_history(context, normed.y, normed.history);
     norm = {.gamma = normed.gamma->on(plan.pack().device),
             .y = normed.y.data,
             .history = normed.history.data,

@@ -20,13 +20,13 @@ constexpr std::int64_t kProducts = kWay.kProducts * kWay.kProducts;
 // The largest sum of sizes over input channels that a transformed filter has.
 double largest_filter_sum(const Conv3dWeights& whole) {
   constexpr std::int64_t kTaps = 9;
-  const std::vector<float> values = whole.weight().to_f32();
   const std::int64_t in = whole.in_channels(), out = whole.out_channels();
   std::vector<double> sums(static_cast<std::size_t>(out));
   parallel_for(out, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t o = begin; o < end; ++o) {
       std::array<double, kTaps> taps{};
-      const float* filter = values.data() + o * in * kTaps;
+      const std::vector<float> values = whole.weight().row_to_f32(o);
+      const float* filter = values.data();
       for (std::int64_t i = 0; i < in; ++i, filter += taps.size()) {
         for (std::size_t tap = 0; tap < taps.size(); ++tap) {
           taps[tap] += std::abs(double{filter[tap]});
