@@ -1,9 +1,13 @@
 #include "bench/gpu_monitor.h"
 
+#include <cuda_runtime_api.h>
+
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 #include "core/check.h"
+#include "device/check.h"
 #include "device/library.h"
 
 namespace pantograph::bench {
@@ -37,11 +41,13 @@ struct GpuMonitor::Nvml {
 
 GpuMonitor::GpuMonitor(int device) : nvml_(std::make_unique<Nvml>()) {
   const auto init = device::function<int()>(GpuLibrary::kNvml, "nvmlInit_v2");
-  const auto find =
-      device::function<int(unsigned, Handle*)>(GpuLibrary::kNvml, "nvmlDeviceGetHandleByIndex_v2");
-  // NVML counts all GPUs of the machine; CUDA those that CUDA_VISIBLE_DEVICES leaves.
-  if (init() != 0 || find(static_cast<unsigned>(device), &nvml_->gpu) != 0) {
-    fail(ErrorKind::kNotFound, "NVML knows no GPU ", device);
+  const auto find = device::function<int(const char*, Handle*)>(GpuLibrary::kNvml,
+                                                                "nvmlDeviceGetHandleByPciBusId_v2");
+  // NVML counts all GPUs of the machine, CUDA those that CUDA_VISIBLE_DEVICES leaves.
+  std::array<char, 32> bus{};
+  device::check(cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), device));
+  if (init() != 0 || find(bus.data(), &nvml_->gpu) != 0) {
+    fail(ErrorKind::kNotFound, "NVML knows no GPU at ", bus.data());
   }
   before_ = nvml_->used();
   thread_ = std::thread([this] {
