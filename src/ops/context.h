@@ -1,6 +1,7 @@
 // What every op is run with.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/arena.h"
@@ -11,8 +12,12 @@ namespace pantograph::ops {
 
 class PlanCache;
 
-// How dear a device's memory is where larger weights would save time.
+// How dear a device's memory is, where more of it for weights and workspaces would save time.
 enum class Thrift : std::uint8_t { kNone, kSome, kMost };
+// The workspace to stay within, of one that is best: all of it, a half or a quarter.
+constexpr std::size_t thrifty(std::size_t workspace, Thrift thrift) {
+  return workspace >> static_cast<int>(thrift);
+}
 
 struct Context {
   Device device{};

@@ -34,7 +34,7 @@ void enlarge(const Context& context, const EnlargeWeights& weights, const Frames
 inline constexpr std::size_t kEnlargeWorkspace = std::size_t{1} << 30;
 void enlarge_fused(const Context& context, const EnlargeWeights& weights,
                    const Enlargement& enlargement, const NormedFrames& normed,
-                   std::size_t workspace_limit = kEnlargeWorkspace);
+                   std::size_t workspace_limit);
 // Whether enlarge_fused() is there.
 bool enlarge_fuses(const Context& context, const EnlargeWeights& weights,
                    const Enlargement& enlargement);

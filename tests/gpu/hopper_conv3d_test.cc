@@ -272,6 +272,50 @@ TEST_F(WinogradOp, LeadsWithTheHistoryOfEarlierPasses) {
   }
 }
 
+// Plans of any session share a copy for each size of tiles.
+TEST_F(WinogradOp, SaysWhatPackingWillTakeUntilItIsDone) {
+  constexpr std::size_t kFilters = 256 * 256 * 3, kBias = 256 * sizeof(float);
+  const Conv3dWeights weights = weights_of(kCase);
+  Conv3dProblem problem = problem_of(kCase, DType::kBF16, false);
+  for (const auto& [thrift, components] : {std::pair{Thrift::kNone, 36}, {Thrift::kSome, 16}}) {
+    problem.thrift = thrift;
+    const std::size_t bytes = kFilters * static_cast<std::size_t>(components) * 2 + kBias;
+    PlanCache plans, later;
+    for (problem.frames = 1; problem.frames < 3; ++problem.frames) {
+      plans.conv3d(weights, problem, kGpu);
+      EXPECT_EQ(plans.weight_bytes(), bytes);
+      EXPECT_EQ(plans.bytes_to_pack(), bytes);
+    }
+    plans.load_weights();
+    EXPECT_EQ(plans.bytes_to_pack(), 0U);
+    later.conv3d(weights, problem, kGpu);
+    EXPECT_EQ(later.weight_bytes(), bytes);
+    EXPECT_EQ(later.bytes_to_pack(), 0U);
+  }
+}
+
+TEST_F(WinogradOp, GivesBackOtherWeightsThatNobodyUses) {
+  const Conv3dWeights weights = weights_of(kCase);
+  const auto plans_of = [&](Thrift thrift) {
+    Conv3dProblem problem = problem_of(kCase, DType::kBF16, false);
+    problem.thrift = thrift;
+    auto plans = std::make_unique<PlanCache>();
+    plans->conv3d(weights, problem, kGpu);
+    return plans;
+  };
+  auto large = plans_of(Thrift::kNone);
+  large->load_weights();
+  const auto small = plans_of(Thrift::kSome);
+  small->drop_other_weights();
+  small->load_weights();
+  EXPECT_EQ(plans_of(Thrift::kNone)->bytes_to_pack(), 0U);  // the other session's
+  large.reset();
+  const auto again = plans_of(Thrift::kSome);
+  again->drop_other_weights();
+  EXPECT_EQ(again->bytes_to_pack(), 0U);
+  EXPECT_GT(plans_of(Thrift::kNone)->bytes_to_pack(), 0U);
+}
+
 TEST_F(WinogradOp, TakesAnotherWayWhereF16CouldOverflow) {
   PlanCache plans;
   const Conv3dProblem problem = problem_of(kCase, DType::kBF16, false);

@@ -286,14 +286,11 @@ TEST(PlanCache, MakesOnePlanForEachConvolutionAndShape) {
 }
 
 std::size_t packed_copies(const Conv3dWeights& weights) {
-  struct Probe final : PackedWeights {};
   std::size_t count = 0;
-  (void)weights.packed(
-      [&](const PackedWeights& /*packed*/) {
-        ++count;
-        return false;
-      },
-      [] { return std::make_shared<Probe>(); });
+  EXPECT_FALSE(weights.has_packed([&](const PackedWeights& /*packed*/) {
+    ++count;
+    return false;
+  }));
   return count;
 }
 
@@ -309,6 +306,23 @@ TEST(PackedWeights, OneCopyServesAllPassSizes) {
   first.prepare();
   second.prepare();
   EXPECT_EQ(packed_copies(weights), 1U);
+}
+
+TEST(PackedWeights, AreKeptUntilTheyAreDroppedAndNobodyHoldsThem) {
+  const Conv3dWeights weights = whole_weights({16, 32, 3, 3, 3}, 7);
+  PlanCache other;
+  {
+    PlanCache plans;
+    plans.conv3d(weights, problem_of(weights, 1, 4, 4), {});
+    plans.prepare();
+    other.conv3d(weights, problem_of(weights, 1, 4, 4), {});
+    plans.drop_other_weights();
+  }
+  EXPECT_EQ(packed_copies(weights), 1U);
+  other = {};
+  EXPECT_EQ(packed_copies(weights), 1U);
+  weights.drop_unused();
+  EXPECT_EQ(packed_copies(weights), 0U);
 }
 
 TEST(PackedWeights, SeveralThreadsShareACopyAndAgree) {
@@ -335,8 +349,10 @@ TEST(OneDnnConvolution, SaysWhatPackingWillTakeUntilItIsDone) {
   EXPECT_EQ(plans.bytes_to_pack(), kWeightBytes);
   plans.conv3d(weights, problem_of(weights, 2, 4, 4), {});  // takes the same copy
   EXPECT_EQ(plans.bytes_to_pack(), kWeightBytes);
+  EXPECT_EQ(plans.weight_bytes(), kWeightBytes);
   plans.prepare();
   EXPECT_EQ(plans.bytes_to_pack(), 0U);
+  EXPECT_EQ(plans.weight_bytes(), kWeightBytes);
 }
 
 }  // namespace

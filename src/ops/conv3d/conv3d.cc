@@ -33,6 +33,17 @@ std::shared_ptr<PackedWeights> Conv3dWeights::packed(
   return packs_->copies.back();
 }
 
+bool Conv3dWeights::has_packed(const std::function<bool(const PackedWeights&)>& accepts) const {
+  const std::lock_guard lock(packs_->mutex);
+  return std::any_of(packs_->copies.begin(), packs_->copies.end(),
+                     [&](const auto& candidate) { return accepts(*candidate); });
+}
+
+void Conv3dWeights::drop_unused() const {
+  const std::lock_guard lock(packs_->mutex);
+  std::erase_if(packs_->copies, [](const auto& copy) { return copy.use_count() == 1; });
+}
+
 double Conv3dWeights::kept(const std::string& name, const std::function<double()>& compute) const {
   const std::lock_guard lock(packs_->mutex);
   const auto known = packs_->numbers.find(name);
@@ -113,6 +124,14 @@ std::size_t PlanCache::bytes_to_pack() const {
 
 std::size_t PlanCache::weight_bytes() const {
   return sum_over_weights(&Conv3dPlan::weight_bytes);
+}
+
+void PlanCache::drop_other_weights() {
+  for (Plan* plan : unprepared_) {
+    if (plan->bytes_to_pack() == 0) plan->load_weights();  // which takes hold of them
+  }
+  for (const auto& [key, plan] : conv3d_) key.first->drop_unused();
+  for (const auto& [key, plan] : others_) key.first->drop_unused();
 }
 
 void PlanCache::load_weights() {

@@ -80,6 +80,11 @@ class Conv3dWeights {
       const std::function<bool(const PackedWeights&)>& accepts,
       const std::function<std::shared_ptr<PackedWeights>()>& make) const;
 
+  // Whether there is such a copy.
+  [[nodiscard]] bool has_packed(const std::function<bool(const PackedWeights&)>& accepts) const;
+  // Gives back the copies that no plan holds.
+  void drop_unused() const;
+
   // A number that takes all weights to compute: computed at the first call for that name, and kept.
   double kept(const std::string& name, const std::function<double()>& compute) const;
 
@@ -125,10 +130,9 @@ class Plan {
   virtual bool begin() { return true; }
   // Until what begin() started is done.
   virtual void wait() {}
-  // Of the packed weights on a GPU, prepared or not; several plans may share them.
+  // Of the packed weights, prepared or not; several plans may share them.
   [[nodiscard]] virtual std::size_t weight_bytes() const { return 0; }
-  // What prepare() will take for the weights and keep besides the workspace, as far as is known
-  // now.
+  // Of them, what prepare() will take, for nobody has packed them yet.
   [[nodiscard]] virtual std::size_t bytes_to_pack() const { return 0; }
   // Packs the weights and whatever else is done once. `scratch` has room for x, y and the
   // workspace, or is empty on a CPU.
@@ -191,6 +195,9 @@ class PlanCache {
   // Of all plans made so far.
   [[nodiscard]] std::size_t bytes_to_pack() const;
   [[nodiscard]] std::size_t weight_bytes() const;
+  // Where memory is short, before load_weights(): gives back what others packed of the same
+  // weights, unless one of the plans made so far wants it or another session's holds it.
+  void drop_other_weights();
   // Every plan made so far that is not prepared yet.
   void load_weights();
   void prepare(const Scratch& scratch = {});

@@ -49,18 +49,25 @@ struct StoredOnGpu {
 };
 StoredOnGpu stored_on_gpu(const Device& device, const Weight& weight);
 
+// Whether packed weights are a Pack on the device that `accepts`.
+template <typename Pack, typename Accepts>
+auto is_pack_on(const Device& device, const Accepts& accepts) {
+  return [=](const PackedWeights& candidate) {
+    const auto* pack = dynamic_cast<const Pack*>(&candidate);
+    return pack != nullptr && pack->device == device && accepts(*pack);
+  };
+}
+// For layouts of which there is one.
+inline constexpr auto kAnyPack = [](const PackedWeights&) { return true; };
+
 // The weights' Pack on the current GPU that `accepts`, or one that fill(pack) makes there. The file
 // is not read again.
 template <typename Pack, typename Accepts, typename Fill>
 std::shared_ptr<const Pack> packed_on_gpu(const Conv3dWeights& weights, const Accepts& accepts,
                                           const Fill& fill) {
   const Device device = current_gpu();
-  return std::static_pointer_cast<const Pack>(weights.packed(
-      [&](const PackedWeights& candidate) {
-        const auto* pack = dynamic_cast<const Pack*>(&candidate);
-        return pack != nullptr && pack->device == device && accepts(*pack);
-      },
-      [&] {
+  return std::static_pointer_cast<const Pack>(
+      weights.packed(is_pack_on<Pack>(device, accepts), [&] {
         auto pack = std::make_shared<Pack>();
         pack->device = device;
         fill(*pack);
@@ -70,8 +77,15 @@ std::shared_ptr<const Pack> packed_on_gpu(const Conv3dWeights& weights, const Ac
       }));
 }
 
-// Of a CudaWeights.
+// Whether it is there already.
+template <typename Pack, typename Accepts>
+bool is_packed_on_gpu(const Conv3dWeights& weights, const Accepts& accepts) {
+  return weights.has_packed(is_pack_on<Pack>(current_gpu(), accepts));
+}
+
+// Of a CudaWeights; the second only where the current GPU has none yet.
 std::size_t cuda_weight_bytes(const Conv3dWeights& weights, DType dtype);
+std::size_t cuda_bytes_to_pack(const Conv3dWeights& weights, DType dtype);
 // Those on the current device, copied there at the first call.
 std::shared_ptr<const CudaWeights> cuda_weights(const Conv3dWeights& weights, DType dtype);
 

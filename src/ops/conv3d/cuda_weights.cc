@@ -31,6 +31,10 @@ std::vector<std::byte> channels_last(const Conv3dWeights& weights, DType dtype) 
   return packed;
 }
 
+auto is_of(DType dtype) {
+  return [=](const CudaWeights& pack) { return pack.dtype == dtype; };
+}
+
 }  // namespace
 
 Device current_gpu() {
@@ -58,20 +62,23 @@ StoredOnGpu stored_on_gpu(const Device& device, const Weight& weight) {
   return copy;
 }
 
+std::size_t cuda_bytes_to_pack(const Conv3dWeights& weights, DType dtype) {
+  return is_packed_on_gpu<CudaWeights>(weights, is_of(dtype)) ? 0
+                                                              : cuda_weight_bytes(weights, dtype);
+}
+
 std::shared_ptr<const CudaWeights> cuda_weights(const Conv3dWeights& weights, DType dtype) {
-  return packed_on_gpu<CudaWeights>(
-      weights, [&](const CudaWeights& pack) { return pack.dtype == dtype; },
-      [&](CudaWeights& pack) {
-        pack.dtype = dtype;
-        const std::vector<std::byte> values = channels_last(weights, dtype);
-        const std::int64_t out = weights.out_channels(), padded = padded_channels(out);
-        const std::size_t row = values.size() / static_cast<std::size_t>(out);
-        pack.weights = device::Memory(pack.device, row * static_cast<std::size_t>(padded));
-        pack.bias = device::Memory(pack.device, static_cast<std::size_t>(padded) * sizeof(float));
-        device::copy(pack.weights.data(), values.data(), values.size(), nullptr);
-        device::copy(pack.bias.data(), weights.bias().data(), weights.bias().size() * sizeof(float),
-                     nullptr);
-      });
+  return packed_on_gpu<CudaWeights>(weights, is_of(dtype), [&](CudaWeights& pack) {
+    pack.dtype = dtype;
+    const std::vector<std::byte> values = channels_last(weights, dtype);
+    const std::int64_t out = weights.out_channels(), padded = padded_channels(out);
+    const std::size_t row = values.size() / static_cast<std::size_t>(out);
+    pack.weights = device::Memory(pack.device, row * static_cast<std::size_t>(padded));
+    pack.bias = device::Memory(pack.device, static_cast<std::size_t>(padded) * sizeof(float));
+    device::copy(pack.weights.data(), values.data(), values.size(), nullptr);
+    device::copy(pack.bias.data(), weights.bias().data(), weights.bias().size() * sizeof(float),
+                 nullptr);
+  });
 }
 
 }  // namespace pantograph::ops

@@ -27,6 +27,9 @@ class CudnnPlan final : public Conv3dPlan {
   [[nodiscard]] std::size_t weight_bytes() const override {
     return cuda_weight_bytes(weights_, problem_.dtype);
   }
+  [[nodiscard]] std::size_t bytes_to_pack() const override {
+    return cuda_bytes_to_pack(weights_, problem_.dtype);
+  }
 
   void load_weights() override { packed_ = cuda_weights(weights_, problem_.dtype); }
 

@@ -41,6 +41,9 @@ class PixelPlan final : public Conv3dPlan {
   [[nodiscard]] std::size_t weight_bytes() const override {
     return cuda_weight_bytes(weights_, problem_.dtype);
   }
+  [[nodiscard]] std::size_t bytes_to_pack() const override {
+    return cuda_bytes_to_pack(weights_, problem_.dtype);
+  }
   void load_weights() override { packed_ = cuda_weights(weights_, problem_.dtype); }
   void prepare(const Scratch& /*scratch*/) override { load_weights(); }
   void run(const FramesView& x, const FramesView& y, std::byte* /*workspace*/,
@@ -96,10 +99,12 @@ class NarrowPlan final : public Conv3dPlan {
                size_of(DType::kBF16) +
            weights_.bias().size() * sizeof(float);
   }
+  [[nodiscard]] std::size_t bytes_to_pack() const override {
+    return is_packed_on_gpu<NarrowWeights>(weights_, kAnyPack) ? 0 : weight_bytes();
+  }
   void load_weights() override {
-    pack_ = packed_on_gpu<NarrowWeights>(
-        weights_, [](const NarrowWeights&) { return true; },
-        [&](NarrowWeights& pack) { pack_narrow(weights_, pack); });
+    pack_ = packed_on_gpu<NarrowWeights>(weights_, kAnyPack,
+                                         [&](NarrowWeights& pack) { pack_narrow(weights_, pack); });
   }
   void prepare(const Scratch& /*scratch*/) override { load_weights(); }
   void run(const FramesView& x, const FramesView& y, std::byte* workspace,

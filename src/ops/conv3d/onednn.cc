@@ -77,8 +77,9 @@ class OneDnnPlan final : public Conv3dPlan {
     return description_.scratchpad_desc().get_size();
   }
 
+  [[nodiscard]] std::size_t weight_bytes() const override { return packed_->desc.get_size(); }
   [[nodiscard]] std::size_t bytes_to_pack() const override {
-    return packed_->full ? 0 : packed_->desc.get_size();
+    return packed_->full ? 0 : weight_bytes();
   }
 
   void prepare(const Scratch& /*scratch*/) override {

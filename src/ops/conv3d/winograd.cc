@@ -41,13 +41,17 @@ void transform(const Conv3dWeights& weights, std::int64_t tile_size, WinogradPac
                                           nullptr));
 }
 
+auto has_tiles_of(std::int64_t size) {
+  return [=](const WinogradPack& pack) { return pack.tile_size == size; };
+}
+
 class WinogradPlan final : public Conv3dPlan {
  public:
   WinogradPlan(const Conv3dProblem& problem, const Conv3dWeights& weights)
       : problem_(problem),
         weights_(weights),
         tile_size_(choose_winograd(problem).tile_size),
-        parts_(winograd_parts(problem, tile_size_, kWorkspace)) {
+        parts_(winograd_parts(problem, tile_size_, thrifty(kWorkspace, problem.thrift))) {
     for (const geometry::WinogradTiles& tiles : parts_) {
       input_bytes_ = std::max(input_bytes_, winograd_input_bytes(problem, tiles));
       product_bytes_ = std::max(product_bytes_, winograd_product_bytes(problem, tiles));
@@ -62,9 +66,13 @@ class WinogradPlan final : public Conv3dPlan {
     return transformed_bytes(weights_, tile_size_) + weights_.bias().size() * sizeof(float);
   }
 
+  [[nodiscard]] std::size_t bytes_to_pack() const override {
+    return is_packed_on_gpu<WinogradPack>(weights_, has_tiles_of(tile_size_)) ? 0 : weight_bytes();
+  }
+
   void load_weights() override {
     pack_ = packed_on_gpu<WinogradPack>(
-        weights_, [&](const WinogradPack& pack) { return pack.tile_size == tile_size_; },
+        weights_, has_tiles_of(tile_size_),
         [&](WinogradPack& pack) { transform(weights_, tile_size_, pack); });
   }
   void prepare(const Scratch& /*scratch*/) override { load_weights(); }

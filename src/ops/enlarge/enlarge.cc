@@ -69,7 +69,10 @@ bool enlarge_fuses(const Context& context, const EnlargeWeights& weights, const 
 void enlarge(const Context& context, const EnlargeWeights& weights, const Enlargement& p,
              const NormedFrames& normed) {
   if (p.y.frames == 0) return;
-  if (enlarge_fuses(context, weights, p)) return cuda::enlarge_fused(context, weights, p, normed);
+  if (enlarge_fuses(context, weights, p)) {
+    return cuda::enlarge_fused(context, weights, p, normed,
+                               thrifty(cuda::kEnlargeWorkspace, context.thrift));
+  }
   duplicate_upsample(context, p.shortcut, p.temporal_factor, p.first, p.y);
   enlarge(context, weights, p.x, p.y);
   if (normed.gamma == nullptr) return;

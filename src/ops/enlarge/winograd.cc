@@ -44,10 +44,12 @@ class EnlargePlan final : public Plan {
   [[nodiscard]] std::size_t weight_bytes() const override {
     return transformed_bytes(whole_) + whole_.bias().size() * sizeof(float);
   }
+  [[nodiscard]] std::size_t bytes_to_pack() const override {
+    return is_packed_on_gpu<EnlargePack>(whole_, kAnyPack) ? 0 : weight_bytes();
+  }
   void load_weights() override {
-    pack_ = packed_on_gpu<EnlargePack>(
-        whole_, [](const EnlargePack&) { return true; },
-        [&](EnlargePack& pack) { transform(whole_, pack); });
+    pack_ = packed_on_gpu<EnlargePack>(whole_, kAnyPack,
+                                       [&](EnlargePack& pack) { transform(whole_, pack); });
   }
   void prepare(const Scratch& /*scratch*/) override { load_weights(); }
 
