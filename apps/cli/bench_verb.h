@@ -45,7 +45,9 @@ class BenchVerb {
         ->add_option("--frames-per-pass", bench.frames_per_pass,
                      "Latent frames decoded at once; 1: each is pushed by itself, as a stream is")
         ->check(CLI::PositiveNumber);
-    decode->add_option("--max-memory", max_memory_gib_, "GiB besides the weights")
+    decode
+        ->add_option("--max-memory", max_memory_gib_,
+                     "GiB of the device that a decode may take in all, weights included")
         ->check(CLI::PositiveNumber);
     add_algorithm(decode, bench.algorithm);
     decode

@@ -45,9 +45,9 @@ void dry_run(const DecodeJob& job) {
     std::string memory =
         join(format_bytes(plan.bytes), " and ", format_bytes(plan.weight_bytes), " of weights");
     if (plan.library_bytes > 0) {
-      memory += join(", with ", format_bytes(plan.library_bytes), " for the driver and libraries ",
-                     format_bytes(plan.total_bytes()), " in all");
+      memory += join(", ", format_bytes(plan.library_bytes), " for the driver and libraries");
     }
+    memory += join(", ", format_bytes(plan.total_bytes()), " in all");
     std::printf("%s: %lld frames of %lld x %lld, %lld latent frames a pass, %s\n",
                 video.output.c_str(), static_cast<long long>(video.shape.frames),
                 static_cast<long long>(video.shape.width),

@@ -143,7 +143,7 @@ class CommandLine {
                "Of weights and activations (default: bf16 on a GPU, f32 on a CPU)");
     add_algorithm(verb, job.decode.algorithm);
     verb->add_option("--max-memory", decode_.max_memory_gib,
-                     "GiB the decode may take besides the weights")
+                     "GiB of the device that the decode may take in all, weights included")
         ->check(CLI::PositiveNumber);
     verb->add_flag("--dry-run", decode_.dry_run, "Print the memory that the decode would take");
     add_number(verb, "--frames-per-pass", job.decode.frames_per_pass, 1,
@@ -237,7 +237,7 @@ class CommandLine {
     verb->add_option("--device", generate_.device, "auto or cpu: the DiT runs on a CPU only yet")
         ->capture_default_str();
     verb->add_option("--max-memory", generate_.max_memory_gib,
-                     "GiB that encoding the image and decoding may take besides the weights")
+                     "GiB that encoding the image and decoding may each take, weights included")
         ->check(CLI::PositiveNumber);
     add_algorithm(verb, job.stages.algorithm);
     add_number(verb, "--threads", job.stages.context.threads, 1,

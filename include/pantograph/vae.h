@@ -60,7 +60,7 @@ struct DecodeStatistics {
 struct DecodePlan {
   std::int64_t frames_per_pass = 0;  // latent frames
   std::size_t bytes = 0;             // peak of the session's memory
-  std::size_t weight_bytes = 0;      // of the weights on its device, shared by all sessions
+  std::size_t weight_bytes = 0;      // of its weights on the device, shared by all sessions
   std::size_t library_bytes = 0;     // on a GPU, of the driver's context and the libraries, about
   [[nodiscard]] std::size_t total_bytes() const { return bytes + weight_bytes + library_bytes; }
 };
@@ -82,8 +82,11 @@ struct DecodeOptions {
   // Latent frames of the whole clip, where they are known: a short one takes less memory, and no
   // pass is prepared that does not run. 0: not known. Vae::decode knows.
   std::int64_t clip_frames = 0;
-  // Bytes the session may take besides the weights; 0 takes what the device has free, within
-  // reason.
+  // Bytes that the decode may take of the device in all, its weights and, on a GPU, the libraries
+  // included: DecodePlan::total_bytes() of what is chosen. Where memory is short, passes become
+  // shorter, and on Hopper weights smaller. 0 takes what the device has free, within reason.
+  // On a GPU a session with a limit gives back what earlier ones had made of the weights and it
+  // does not want itself.
   std::size_t memory_limit = 0;
   ExecutionContext context{};
   CancelToken cancel{};
@@ -118,7 +121,7 @@ class PANTOGRAPH_EXPORT DecodeSession {
 
 struct EncodeOptions {
   LatentScale scale = LatentScale::kRaw;  // of the latents that come out
-  std::size_t memory_limit = 0;           // as in DecodeOptions
+  std::size_t memory_limit = 0;           // in bytes, weights included; 0: what is free
   ExecutionContext context{};
   CancelToken cancel{};
 };

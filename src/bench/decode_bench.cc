@@ -90,12 +90,6 @@ class Bench {
             .context = {.device = device_, .stream = stream_.get()}};
   }
 
-  std::size_t weight_bytes(const Workload& workload, Precision precision) const {
-    return wan_vae::weights_on_gpu(*decoder_,
-                                   wan_vae::clip_shape(config_, workload.height, workload.width,
-                                                       decode_options(workload, precision)));
-  }
-
   // One latent is made; every workload of a size is a prefix of it.
   TensorView latents(const Workload& workload, device::Memory& memory) const {
     const std::vector<std::uint16_t> values =
@@ -127,6 +121,7 @@ class Bench {
       }
       frames_per_pass_ = session.frames_per_pass();
       planned_ = session.planned_bytes();
+      weights_ = session.weight_bytes();
       weight_seconds_ = session.weight_seconds();
     }
     return seconds_since(begin);
@@ -162,8 +157,7 @@ class Bench {
       }
     }
     const std::size_t peak = monitor_.peak_bytes() - callers;
-    const std::size_t expected =
-        planned_ + weight_bytes(workload, Precision::kBF16) + wan_vae::kLibrariesOnGpu;
+    const std::size_t expected = planned_ + weights_ + wan_vae::kLibrariesOnGpu;
     const double flops =
         decode_flops(config_, workload.latent_frames, workload.height, workload.width);
     Json::Object result = {
@@ -284,7 +278,7 @@ class Bench {
   // Of the last session.
   std::int64_t frames_per_pass_ = 0;
   double weight_seconds_ = 0;
-  std::size_t planned_ = 0;
+  std::size_t planned_ = 0, weights_ = 0;
   PushTimes pushes_;  // of all sessions since it was emptied
 };
 

@@ -16,7 +16,7 @@ namespace pantograph {
 // How stages run.
 struct StageOptions {
   ExecutionContext context{};
-  std::size_t memory_limit = 0;            // of the VAE, in bytes, besides its weights; 0: no limit
+  std::size_t memory_limit = 0;            // of the VAE, in bytes, weights included; 0: no limit
   Algorithm algorithm = Algorithm::kAuto;  // of the decode
   CancelToken cancel{};
 };

@@ -1,6 +1,7 @@
 // The decoder on Hopper's fast kernels, with as many channels as they want, against the f32 path.
 #include <cmath>
 #include <memory>
+#include <set>
 
 #include "checkpoint/safetensors.h"
 #include "hopper.h"
@@ -144,6 +145,33 @@ TEST_F(FastDecode, ErrsNoMoreThanTheGeneralAlgorithm) {
   EXPECT_NE(fast, general);
   EXPECT_LE(rms(general, expected), kMostRms);
   EXPECT_LE(rms(fast, expected), 1.5 * rms(general, expected));
+}
+
+// With less and less memory, weights are of all three sizes.
+TEST_F(FastDecode, InLessMemoryKeepsToTheF32Path) {
+  constexpr std::int64_t kFrames = 5, kHeight = 22, kWidth = 39;
+  const SafetensorsFile file = latents(kFrames, kHeight, kWidth);
+  const TensorView clip = file.view("latents");
+  const std::vector<float> expected = decode(vae(), clip, with(Precision::kF32));
+  DecodeOptions options = kFast;
+  options.clip_frames = kFrames;
+  std::set<std::size_t> weights;
+  try {
+    while (true) {
+      const DecodePlan plan = vae().plan(kHeight, kWidth, options);
+      if (options.memory_limit > 0) {
+        ASSERT_LE(plan.total_bytes(), options.memory_limit);
+      }
+      weights.insert(plan.weight_bytes);
+      CollectingSink sink;
+      EXPECT_EQ(vae().decode(clip, sink, options).planned_bytes, plan.bytes);
+      EXPECT_LE(rms(sink.pixels, expected), kMostRms) << "in " << plan.total_bytes();
+      options.memory_limit = plan.total_bytes() - 1;
+    }
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kOutOfMemory) << error.what();
+  }
+  EXPECT_EQ(weights.size(), 3U);
 }
 
 TEST_F(FastDecode, IsRefusedWhereItCannotBe) {

@@ -56,11 +56,12 @@ TEST_P(Passes, InLessMemoryGiveTheSameFrames) {
     DecodeOptions options;
     options.frames_per_pass = frames;
     const std::vector<float> expected = decode(vae_, latents.view, options);
-    std::size_t bytes = vae_.decode_session(2, 3, options).planned_bytes();
+    const DecodePlan plan = vae_.plan(2, 3, options);
+    std::size_t bytes = plan.bytes;
     int smaller = 0;
     try {
       while (true) {
-        options.memory_limit = bytes - 1;
+        options.memory_limit = bytes + plan.weight_bytes - 1;
         const DecodeStatistics statistics = [&] {
           CollectingSink sink;
           const DecodeStatistics found = vae_.decode(latents.view, sink, options);
@@ -114,7 +115,7 @@ TEST_P(Passes, ShapesAsUsersHaveThemNeedNoMoreThanWasPlanned) {
     for (int smaller = 0; smaller < 2; ++smaller) {
       EXPECT_EQ(decode_pushed(vae_, latents.view, {1, 3, 2}, options).size(),
                 static_cast<std::size_t>(21 * 16 * height * 16 * width * 3));
-      options.memory_limit = vae_.decode_session(height, width, options).planned_bytes() - 1;
+      options.memory_limit = vae_.plan(height, width, options).total_bytes() - 1;
     }
   }
 }

@@ -114,36 +114,55 @@ TEST(SessionMemory, AnAllocatorThatHasNoneIsAnErrorAndKeepsNothing) {
   }
 }
 
-TEST(SessionMemory, StaysWithinTheLimit) {
+// Weights that are on the device already count in a limit as well.
+TEST(SessionMemory, StaysWithinTheLimitWithItsWeights) {
   const Vae vae = Vae::open(golden("tiny"));
   DecodeOptions options;
   options.frames_per_pass = 1;
-  const std::size_t one = vae.decode_session(4, 4, options).planned_bytes();
+  const std::size_t one = vae.plan(4, 4, options).total_bytes();
   options.frames_per_pass = 4;
-  const std::size_t four = vae.decode_session(4, 4, options).planned_bytes();
+  const std::size_t four = vae.plan(4, 4, options).total_bytes();
   EXPECT_GT(four, one);
   options.frames_per_pass = 0;
   EXPECT_EQ(vae.decode_session(4, 4, options).frames_per_pass(), 4);
   for (const std::size_t limit : {four, four - 1, one, one - 1}) {
     options.memory_limit = limit;
-    EXPECT_LE(vae.decode_session(4, 4, options).planned_bytes(), limit);
+    const DecodePlan plan = vae.plan(4, 4, options);
+    EXPECT_LE(plan.bytes + plan.weight_bytes, limit);
+    const DecodeSession session = vae.decode_session(4, 4, options);
+    EXPECT_EQ(session.planned_bytes(), plan.bytes);
+    EXPECT_EQ(session.frames_per_pass(), plan.frames_per_pass);
   }
+  options.memory_limit = vae.plan(4, 4).weight_bytes;
+  expect_error(ErrorKind::kOutOfMemory, {"allowed, weights included"},
+               [&] { return vae.decode_session(4, 4, options); });
+}
+
+// oneDNN's layouts pad channels to whole vectors at most.
+TEST(SessionMemory, PlansAllWeightsWhetherTheyArePackedOrNot) {
+  const Vae vae = Vae::open(golden("tiny"));
+  const auto parameters = static_cast<std::size_t>(vae.parameters()) * sizeof(float);
+  const std::size_t before = vae.plan(4, 4).weight_bytes;
+  EXPECT_GT(before, parameters / 2);
+  EXPECT_LT(before, 2 * parameters);
+  const DecodeSession session = vae.decode_session(4, 4);
+  EXPECT_EQ(vae.plan(4, 4).weight_bytes, before);
 }
 
 TEST(SessionMemory, TheRefusalNamesThePassThatWouldFit) {
   const Vae vae = Vae::open(golden("tiny"));
   DecodeOptions options;
   options.frames_per_pass = 1;
-  options.memory_limit = vae.decode_session(4, 4, options).planned_bytes();
+  options.memory_limit = vae.plan(4, 4, options).total_bytes();
   Counter counter;
   options.context.allocator = counter.allocator();
   options.frames_per_pass = 50;
   expect_error(ErrorKind::kOutOfMemory,
-               {"latents of 4 x 4 need more than the", "allowed at 50 latent frames a pass",
-                "4 a pass would fit"},
+               {"latents of 4 x 4 need more than the",
+                "allowed, weights included, at 50 latent frames a pass", "4 a pass would fit"},
                [&] { return vae.decode_session(4, 4, options); });
   options.memory_limit = 1000;
-  expect_error(ErrorKind::kOutOfMemory, {"use smaller latents or a device with more memory"},
+  expect_error(ErrorKind::kOutOfMemory, {"allow more, or use smaller latents"},
                [&] { return vae.decode_session(4, 4, options); });
   EXPECT_EQ(counter.allocations, 0);
 }
@@ -157,7 +176,9 @@ TEST(SessionMemory, LatentsBeyondTheMachineAreRefusedBeforeAnythingIsTaken) {
   expect_error(ErrorKind::kOutOfMemory, {"latents of 4000 x 4000", "16.0 GiB allowed"},
                [&] { return vae.decode_session(4000, 4000, options); });
   options.memory_limit = 0;
-  expect_error(ErrorKind::kOutOfMemory, {"latents of 65536 x 65536", "available"},
+  expect_error(ErrorKind::kOutOfMemory,
+               {"latents of 65536 x 65536", "available, weights included",
+                "use smaller latents or a device with more memory"},
                [&] { return vae.decode_session(65536, 65536, options); });
   EXPECT_EQ(counter.allocations, 0);
 }

@@ -49,7 +49,7 @@ EncoderSession::EncoderSession(std::shared_ptr<const Encoder> encoder, const Vae
   const bool limited = options.memory_limit > 0;
   const std::size_t available = limited ? options.memory_limit : available_memory();
   const std::size_t needed =
-      arena_.peak() + state_.bytes() + (limited ? 0 : plans_.bytes_to_pack());
+      arena_.peak() + state_.bytes() + (limited ? plans_.weight_bytes() : plans_.bytes_to_pack());
   if (needed > available) {
     fail(ErrorKind::kOutOfMemory, "frames of ", height, " x ", width, " need ",
          format_bytes(needed), " to encode, and ", format_bytes(available),

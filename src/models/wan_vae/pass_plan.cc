@@ -1,7 +1,6 @@
 #include "models/wan_vae/pass_plan.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <optional>
 #include <vector>
@@ -19,52 +18,17 @@ constexpr std::size_t kUsualOnHopper = std::size_t{23} << 29;  // 11.5 GiB
 constexpr std::int64_t kLongestSide = 1 << 16;                 // oneDNN counts sides in 32 bits
 constexpr std::size_t kLeftOnGpu = std::size_t{384} << 20;     // for libraries' code and workspaces
 
-// Fastest first. On a CPU few latent frames fill it, and memory is better spent on one group of all
-// their frames. On a GPU the low resolutions want many latent frames, and groups of a few frames
-// would mostly move history around.
-constexpr std::array<PassSize, 12> kOnCpu = {{{4, 0},
-                                              {4, 4},
-                                              {4, 2},
-                                              {4, 1},
-                                              {2, 0},
-                                              {2, 4},
-                                              {2, 2},
-                                              {2, 1},
-                                              {1, 0},
-                                              {1, 4},
-                                              {1, 2},
-                                              {1, 1}}};
-constexpr std::array<PassSize, 9> kOnGpu = {
-    {{8, 8}, {4, 8}, {4, 4}, {2, 4}, {1, 4}, {4, 2}, {2, 2}, {1, 2}, {1, 1}}};
-constexpr std::array<std::int64_t, 5> kGroupFrames = {0, 8, 4, 2, 1};
-
-std::vector<PassSize> candidates(const ClipShape& clip, std::int64_t frames_per_pass) {
-  std::vector<PassSize> sizes;
-  const bool cpu = clip.device.kind == DeviceKind::kCpu;
-  if (frames_per_pass > 0) {
-    for (const std::int64_t group : kGroupFrames) {
-      if (cpu || group > 0) sizes.push_back({frames_per_pass, group});
-    }
-  } else if (cpu) {
-    sizes.assign(kOnCpu.begin(), kOnCpu.end());
-  } else {
-    sizes.assign(kOnGpu.begin(), kOnGpu.end());
-  }
-  if (clip.frames > 0) {
-    for (PassSize& size : sizes) size.latent_frames = std::min(size.latent_frames, clip.frames);
-  }
-  return sizes;
-}
-
+// For a session and its weights.
 struct Room {
   std::size_t bytes = 0;
-  bool weights_too = false;  // those that are not packed yet take their share
+  bool limit = false;  // that all weights count in; of free memory those that are not there yet
 };
 
 // Passes that take the memory they would and touch none of it.
 struct Planning {
-  Planning(const ClipShape& of, std::size_t limit) : clip(of), output(of.patch) {
-    arena.bind(nullptr, limit);
+  Planning(const ClipShape& of, ops::Thrift of_weights, std::size_t limit)
+      : clip(of), thrift(of_weights), output(of.patch) {
+    arena.bind(nullptr, std::max<std::size_t>(limit, 1));
   }
   // One that begins the clip, and one that goes on with it.
   void pass(const Decoder& decoder, const PassSize& size, std::int64_t frames) {
@@ -72,7 +36,8 @@ struct Planning {
                             .arena = &arena,
                             .plans = &plans,
                             .planning = true,
-                            .algorithm = clip.algorithm},
+                            .algorithm = clip.algorithm,
+                            .thrift = thrift},
                     .state = &state,
                     .dtype = clip.dtype};
     for (const bool first : {true, false}) {
@@ -82,6 +47,7 @@ struct Planning {
   }
 
   const ClipShape& clip;
+  ops::Thrift thrift;
   Arena arena;
   ops::PlanCache plans;
   CausalState state;
@@ -91,8 +57,8 @@ struct Planning {
 // Nothing where the passes need more room; planning stops there, for oneDNN can think for minutes
 // about shapes that no machine holds.
 std::optional<PassPlan> measure(const Decoder& decoder, const ClipShape& clip, const PassSize& size,
-                                const Room& room) {
-  Planning planning(clip, room.bytes);
+                                ops::Thrift thrift, const Room& room) {
+  Planning planning(clip, thrift, room.bytes);
   try {
     for (std::int64_t frames = size.latent_frames; frames > 0; frames = shorter_pass(frames)) {
       planning.pass(decoder, size, frames);
@@ -103,25 +69,41 @@ std::optional<PassPlan> measure(const Decoder& decoder, const ClipShape& clip, c
   }
   const bool gpu = clip.device.kind == DeviceKind::kCuda;
   const std::size_t slab = planning.arena.peak();
-  const std::size_t bytes = slab + planning.state.bytes() + (gpu ? planning.output.bytes() : 0);
-  const std::size_t weights = room.weights_too ? planning.plans.bytes_to_pack() : 0;
-  if (weights > room.bytes || bytes > room.bytes - weights) return std::nullopt;
-  return PassPlan{.size = size, .bytes = bytes, .slab_bytes = slab};
+  const PassPlan plan{.size = size,
+                      .thrift = thrift,
+                      .bytes = slab + planning.state.bytes() + (gpu ? planning.output.bytes() : 0),
+                      .slab_bytes = slab,
+                      .weight_bytes = planning.plans.weight_bytes()};
+  const std::size_t weights = room.limit ? plan.weight_bytes : planning.plans.bytes_to_pack();
+  if (weights > room.bytes || plan.bytes > room.bytes - weights) return std::nullopt;
+  return plan;
 }
 
-std::size_t free_memory(const Device& device, std::size_t reserved) {
-  const bool cpu = device.kind == DeviceKind::kCpu;
-  const std::size_t free = cpu ? available_memory() : device::require_gpu(device.index).free_bytes;
-  const std::size_t taken = reserved + (cpu ? 0 : kLeftOnGpu);
-  return free > taken ? free - taken : 0;
+Room find_room(const Device& device, std::size_t limit) {
+  const bool cpu = device.kind == DeviceKind::kCpu, limited = limit > 0;
+  const std::size_t bytes = limited ? limit
+                            : cpu   ? available_memory()
+                                    : device::require_gpu(device.index).free_bytes;
+  const std::size_t others = cpu ? 0 : (limited ? kLibrariesOnGpu : kLeftOnGpu);
+  return {.bytes = bytes > others ? bytes - others : 0, .limit = limited};
 }
 
-// What a decode takes by itself.
+// Whether weights are transformed, as large as memory allows.
+bool is_fast(const ClipShape& clip) {
+  return clip.device.kind == DeviceKind::kCuda && clip.dtype == DType::kBF16 &&
+         clip.algorithm != Algorithm::kGeneral &&
+         device::compute_capability(clip.device.index) == 90;
+}
+
+std::vector<ops::Thrift> thrifts(const ClipShape& clip) {
+  if (!is_fast(clip)) return {ops::Thrift::kNone};
+  return {ops::Thrift::kNone, ops::Thrift::kSome, ops::Thrift::kMost};
+}
+
+// What a session takes by itself.
 std::size_t usual(const ClipShape& clip) {
   if (clip.device.kind == DeviceKind::kCpu) return kUsualOnCpu;
-  const bool hopper = device::compute_capability(clip.device.index) == 90;
-  const bool fast = hopper && clip.dtype == DType::kBF16 && clip.algorithm != Algorithm::kGeneral;
-  return fast ? kUsualOnHopper : kUsualOnGpu;
+  return is_fast(clip) ? kUsualOnHopper : kUsualOnGpu;
 }
 
 DType activation_type(const DecodeOptions& options) {
@@ -162,12 +144,6 @@ ClipShape clip_shape(const VaeConfig& config, std::int64_t height, std::int64_t 
           .algorithm = options.algorithm};
 }
 
-std::size_t weights_on_gpu(const Decoder& decoder, const ClipShape& clip) {
-  Planning planning(clip, 0);
-  planning.pass(decoder, {.latent_frames = 1, .group_frames = 1}, 1);
-  return planning.plans.weight_bytes();
-}
-
 TensorView placeholder(const ClipShape& clip, std::int64_t frames) {
   return {.rank = 4, .shape = {clip.channels, frames, clip.height, clip.width}};
 }
@@ -177,38 +153,35 @@ std::int64_t shorter_pass(std::int64_t frames) {
 }
 
 PassPlan choose_pass(const Decoder& decoder, const ClipShape& clip, std::int64_t frames_per_pass,
-                     std::size_t limit, std::size_t reserved) {
+                     std::size_t limit) {
   if (clip.height > kLongestSide || clip.width > kLongestSide) {
     fail(ErrorKind::kInvalidArgument, "latents of ", clip.height, " x ", clip.width,
          "; height and width must be at most ", kLongestSide);
   }
-  const bool cpu = clip.device.kind == DeviceKind::kCpu;
-  const bool limited = limit > 0;
-  const std::string where = limited ? "allowed"
-                            : cpu   ? "available, weights included,"
-                                    : join("available on GPU ", clip.device.index);
-  const std::size_t most = limited ? limit : free_memory(clip.device, reserved);
-  const Room room = {.bytes = most, .weights_too = !limited};
-  const std::size_t wanted = limited ? limit : std::min(most, usual(clip));
-  std::optional<PassPlan> smallest;
-  for (const PassSize& size : candidates(clip, frames_per_pass)) {
-    const auto plan = measure(decoder, clip, size, room);
-    if (plan && plan->bytes <= wanted) return *plan;
-    if (plan && (!smallest || plan->bytes < smallest->bytes)) smallest = plan;
-  }
-  if (smallest) return *smallest;
+  const device::CurrentDevice current(clip.device);
+  const Room room = find_room(clip.device, limit);
+  const auto fitting = [&](const PassSize& size, ops::Thrift thrift) {
+    return measure(decoder, clip, size, thrift, room);
+  };
+  const bool cpu = clip.device.kind == DeviceKind::kCpu, limited = limit > 0;
+  const auto plan = first_fitting(pass_sizes(clip.device.kind, clip.frames, frames_per_pass),
+                                  thrifts(clip), limited ? limit : usual(clip), fitting);
+  if (plan) return *plan;
 
   const std::int64_t asked = std::max<std::int64_t>(1, frames_per_pass);
-  std::string advice = "use smaller latents or a device with more memory";
-  for (const PassSize& size : candidates(clip, 0)) {
-    if (size.latent_frames < asked && measure(decoder, clip, size, room)) {
-      advice = join(size.latent_frames, " a pass would fit");
-      break;
-    }
-  }
+  PassSizes shorter = pass_sizes(clip.device.kind, clip.frames, 0);
+  std::erase_if(shorter.sizes, [&](const PassSize& size) { return size.latent_frames >= asked; });
+  const auto other = first_fitting(shorter, {thrifts(clip).back()}, room.bytes, fitting);
+  const std::string where = limited ? "allowed"
+                            : cpu   ? "available"
+                                    : join("available on GPU ", clip.device.index);
   fail(ErrorKind::kOutOfMemory, "latents of ", clip.height, " x ", clip.width,
-       " need more than the ", format_bytes(most), " ", where, " at ", asked,
-       asked == 1 ? " latent frame a pass; " : " latent frames a pass; ", advice);
+       " need more than the ", format_bytes(limited ? limit : room.bytes), " ", where,
+       ", weights included, at ", asked,
+       asked == 1 ? " latent frame a pass; " : " latent frames a pass; ",
+       other ? join(other->size.latent_frames, " a pass would fit")
+             : (limited ? "allow more, or use smaller latents"
+                        : "use smaller latents or a device with more memory"));
 }
 
 }  // namespace pantograph::wan_vae

@@ -5,6 +5,7 @@
 
 #include "models/wan_vae/decoder.h"
 #include "models/wan_vae/frame_output.h"
+#include "models/wan_vae/pass_choice.h"
 #include "pantograph/vae.h"
 
 namespace pantograph::wan_vae {
@@ -27,20 +28,11 @@ struct ClipShape {
 ClipShape clip_shape(const VaeConfig& config, std::int64_t height, std::int64_t width,
                      const DecodeOptions& options);
 
-struct PassPlan {
-  PassSize size;
-  std::size_t bytes = 0;  // that the session takes: activations, history, frames on their way out
-  std::size_t slab_bytes = 0;  // of them, activations
-};
-
-// `limit` 0: what the device has free, within reason, less what is `reserved` for what comes before
-// the session. Throws Error(kOutOfMemory) naming a pass size
-// that fits where `frames_per_pass` (0: free choice) does not.
+// `limit` counts the session, its weights and, on a GPU, the libraries; 0: what the device has
+// free, within reason. Throws Error(kOutOfMemory) naming a pass size that fits where
+// `frames_per_pass` (0: free choice) does not.
 PassPlan choose_pass(const Decoder& decoder, const ClipShape& clip, std::int64_t frames_per_pass,
-                     std::size_t limit, std::size_t reserved = 0);
-
-// What the weights of a clip's decode take of a GPU, in the layouts that its convolutions want.
-std::size_t weights_on_gpu(const Decoder& decoder, const ClipShape& clip);
+                     std::size_t limit);
 
 // The next shorter pass: a power of two, so that few sizes make up any number of frames. Each has
 // its memory counted, for one may need more than a longer one, whose blocks fit other gaps; 0

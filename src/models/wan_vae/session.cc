@@ -25,9 +25,9 @@ Session::Session(std::shared_ptr<const Decoder> decoder, const VaeConfig& config
     own_stream_ = device::Stream(device::create_stream());
     options_.context.stream = own_stream_.get();
   }
-  if (gpu) load_weights();
   plan_ = choose_pass(*decoder_, clip_, options_.frames_per_pass, options_.memory_limit);
   plan_passes();
+  if (gpu) load_weights();
   state_.allocate(options_.context);
   slab_ = device::Memory(clip_.device, plan_.slab_bytes, options_.context.allocator,
                          options_.context.stream, device::Fill::kNone);
@@ -47,13 +47,12 @@ Session::~Session() {
   }
 }
 
-// Before memory is counted: they stay when the session goes.
+// Before the session takes memory of its own: transforming weights takes some, and they stay.
 void Session::load_weights() {
   const Clock::time_point begin = Clock::now();
-  ops::PlanCache plans;
-  plan_pass(plans, {.latent_frames = 1, .group_frames = 1}, 1, true);
-  plan_pass(plans, {.latent_frames = 1, .group_frames = 1}, 1, false);
-  plans.load_weights();
+  const bool short_of_memory = options_.memory_limit > 0 || plan_.thrift != ops::Thrift::kNone;
+  if (short_of_memory) plans_.drop_other_weights();
+  plans_.load_weights();
   weight_seconds_ = seconds_since(begin);
 }
 
@@ -64,6 +63,7 @@ Pass Session::pass(ops::PlanCache& plans, bool planning) {
                   .plans = &plans,
                   .planning = planning,
                   .algorithm = clip_.algorithm,
+                  .thrift = plan_.thrift,
                   .cancel = &options_.cancel},
           .state = &state_,
           .dtype = clip_.dtype};

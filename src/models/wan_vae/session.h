@@ -25,6 +25,7 @@ class Session {
   [[nodiscard]] std::int64_t latent_frames() const { return pushed_; }
   [[nodiscard]] std::int64_t frames_per_pass() const { return plan_.size.latent_frames; }
   [[nodiscard]] std::size_t planned_bytes() const { return plan_.bytes; }
+  [[nodiscard]] std::size_t weight_bytes() const { return plan_.weight_bytes; }
   [[nodiscard]] double weight_seconds() const { return weight_seconds_; }
 
  private:

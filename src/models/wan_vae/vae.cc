@@ -116,15 +116,12 @@ std::int64_t Vae::parameters() const {
 
 DecodePlan Vae::plan(std::int64_t h, std::int64_t w, const DecodeOptions& options) const {
   const wan_vae::ClipShape clip = wan_vae::clip_shape(impl_->config, h, w, options);
+  const wan_vae::PassPlan plan =
+      wan_vae::choose_pass(*impl_->decoder, clip, options.frames_per_pass, options.memory_limit);
   const bool gpu = clip.device.kind == DeviceKind::kCuda;
-  const std::size_t weights =
-      gpu ? wan_vae::weights_on_gpu(*impl_->decoder, clip)
-          : static_cast<std::size_t>(impl_->parameters) * size_of(clip.dtype);
-  const wan_vae::PassPlan plan = wan_vae::choose_pass(
-      *impl_->decoder, clip, options.frames_per_pass, options.memory_limit, gpu ? weights : 0);
   return {.frames_per_pass = plan.size.latent_frames,
           .bytes = plan.bytes,
-          .weight_bytes = weights,
+          .weight_bytes = plan.weight_bytes,
           .library_bytes = gpu ? wan_vae::kLibrariesOnGpu : 0};
 }
 
