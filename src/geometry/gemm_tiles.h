@@ -10,10 +10,11 @@ class GemmTiles {
  public:
   static constexpr std::int64_t kClusterRows = 256;  // of a tile: 128 for each block
 
-  // A wide tile does twice as much with each row that it loads; few columns would leave most of it
-  // empty. 0: neither fits.
-  static constexpr std::int64_t choose_columns(std::int64_t columns) {
-    return columns % 256 == 0 ? 256 : (columns == 128 ? 128 : 0);
+  // A wide tile does twice as much with each row that it loads. Rounding to another type, as sums
+  // of few columns do, there are narrow ones only. 0: they do not make up the columns.
+  static constexpr std::int64_t choose_columns(std::int64_t columns, bool same_type) {
+    const std::int64_t tile = same_type ? 256 : 128;
+    return columns % tile == 0 ? tile : 0;
   }
 
   constexpr GemmTiles() = default;

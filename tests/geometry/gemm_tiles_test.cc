@@ -9,11 +9,16 @@ namespace {
 
 TEST(GemmTiles, AreAsWideAsTheColumnsAllow) {
   for (const std::int64_t columns : {256, 512, 1024, 2048}) {
-    EXPECT_EQ(GemmTiles::choose_columns(columns), 256);
+    EXPECT_EQ(GemmTiles::choose_columns(columns, true), 256);
+    EXPECT_EQ(GemmTiles::choose_columns(columns, false), 128);
   }
-  EXPECT_EQ(GemmTiles::choose_columns(128), 128);
-  for (const std::int64_t columns : {1, 64, 127, 192, 384, 640}) {
-    EXPECT_EQ(GemmTiles::choose_columns(columns), 0);
+  for (const std::int64_t columns : {128, 384}) {
+    EXPECT_EQ(GemmTiles::choose_columns(columns, true), 0);
+    EXPECT_EQ(GemmTiles::choose_columns(columns, false), 128);
+  }
+  for (const std::int64_t columns : {1, 64, 127, 192}) {
+    EXPECT_EQ(GemmTiles::choose_columns(columns, true), 0);
+    EXPECT_EQ(GemmTiles::choose_columns(columns, false), 0);
   }
 }
 
@@ -21,7 +26,7 @@ TEST(GemmTiles, CoverEverySumOnce) {
   for (const std::int64_t components : {1, 3}) {
     for (const std::int64_t columns : {128, 256, 768}) {
       for (const std::int64_t rows : {1, 255, 256, 257, 700}) {
-        const std::int64_t width = GemmTiles::choose_columns(columns);
+        const std::int64_t width = GemmTiles::choose_columns(columns, columns % 256 == 0);
         const GemmTiles tiles(components, rows, columns, width);
         std::vector<int> times(static_cast<std::size_t>(components * rows * columns));
         for (std::int64_t i = 0; i < tiles.count(); ++i) {

@@ -270,8 +270,8 @@ cudaError_t component_gemm(const ComponentGemm& p, cudaStream_t stream) {
     return cudaErrorInvalidValue;
   }
   if (p.components == 0 || p.rows == 0 || p.out_channels == 0) return cudaSuccess;
-  const std::int64_t columns = GemmTiles::choose_columns(p.out_channels);
-  if (columns == 256 && p.y_dtype == p.dtype) {
+  const std::int64_t columns = GemmTiles::choose_columns(p.out_channels, p.y_dtype == p.dtype);
+  if (columns == 256) {
     return p.dtype == DType::kF16 ? launch<__half, __half, 256>(p, stream)
                                   : launch<__nv_bfloat16, __nv_bfloat16, 256>(p, stream);
   }
