@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/attention/attention.h"
+#include "ops/copy/copy.h"
 #include "ops/latent_frames/latent_frames.h"
 
 namespace pantograph::wan_vae {
@@ -67,6 +68,7 @@ void Decoder::warm_up(const Pass& pass, std::int64_t height, std::int64_t width)
     const std::int64_t channels = conv_in_.out_channels();
     const Frames qkv(*pass.ops.arena, pass.dtype, 1, height, width, 3 * channels);
     const Frames mixed(*pass.ops.arena, pass.dtype, 1, height, width, channels);
+    ops::clear_frames(pass.ops, qkv.view());
     ops::frame_attention(pass.ops, qkv.view(), mixed.view());
   });
 }
