@@ -271,7 +271,7 @@ class Bench {
   const std::function<void(const std::string&)>& say_;
   VaeConfig config_;
   Device device_;
-  GpuMonitor monitor_;  // before anything touches the GPU
+  GpuMonitor monitor_;  // before anything else is on the GPU
   device::Stream stream_;
   std::shared_ptr<const wan_vae::Decoder> decoder_;
   MatrixRate rate_;

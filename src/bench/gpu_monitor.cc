@@ -49,6 +49,9 @@ GpuMonitor::GpuMonitor(int device) : nvml_(std::make_unique<Nvml>()) {
   if (init() != 0 || find(bus.data(), &nvml_->gpu) != 0) {
     fail(ErrorKind::kNotFound, "NVML knows no GPU at ", bus.data());
   }
+  // The context that was made when the GPU was chosen counts as well.
+  device::check(cudaSetDevice(device));
+  device::check(cudaDeviceReset());
   before_ = nvml_->used();
   thread_ = std::thread([this] {
     while (!stop_) {

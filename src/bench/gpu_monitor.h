@@ -11,8 +11,8 @@
 
 namespace pantograph::bench {
 
-// Asks NVML every few milliseconds from a thread of its own. Made before the process uses the GPU,
-// it counts context and libraries too.
+// Asks NVML every few milliseconds from a thread of its own. Gives back all that the process had on
+// the GPU when it is made, so that context and libraries count too.
 class GpuMonitor {
  public:
   explicit GpuMonitor(int device);
