@@ -109,7 +109,7 @@ void dry_run(const GenerateJob& job) {
         request.output.c_str(), static_cast<long long>(request.frames),
         static_cast<long long>(request.width), static_cast<long long>(request.height),
         static_cast<long long>(plan.video_tokens), plan.sigmas.size() - 1, request.guidance,
-        format_bytes(plan.decode.bytes).c_str());
+        format_bytes(plan.decode.total_bytes()).c_str());
   }
 }
 
