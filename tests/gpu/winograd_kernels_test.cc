@@ -293,18 +293,17 @@ TEST_P(WinogradKernels, OutputLeadsWithTheHistoryAndKeepsTheLastFrames) {
   EXPECT_TRUE(history.guards_are_whole() && normed.guards_are_whole());
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, WinogradKernels,
-                         testing::Values(Case{6, 1, 1, 1, 256}, Case{4, 1, 1, 1, 1024},
-                                         Case{2, 1, 1, 1, 256}, Case{6, 1, 6, 6, 512},
-                                         Case{4, 1, 4, 4, 512}, Case{2, 1, 2, 2, 512},
-                                         Case{6, 2, 7, 13, 256}, Case{4, 2, 7, 13, 256},
-                                         Case{6, 3, 11, 5, 512}, Case{4, 3, 11, 5, 1024},
-                                         Case{6, 2, 5, 31, 256, 1}, Case{6, 3, 25, 9, 256, 2},
-                                         Case{4, 3, 18, 9, 512, 2}, Case{2, 2, 7, 13, 256},
-                                         Case{2, 3, 11, 5, 1024}, Case{2, 3, 9, 8, 512, 2},
-                                         // More tiles than blocks of a GPU.
-                                         Case{6, 3, 60, 78, 256}, Case{4, 2, 44, 78, 256, 4},
-                                         Case{2, 2, 44, 78, 256, 8}));
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, WinogradKernels,
+    testing::Values(Case{6, 1, 1, 1, 256}, Case{4, 1, 1, 1, 1024}, Case{2, 1, 1, 1, 256},
+                    Case{6, 1, 6, 6, 512}, Case{4, 1, 4, 4, 512}, Case{2, 1, 2, 2, 512},
+                    Case{6, 2, 7, 13, 256}, Case{4, 2, 7, 13, 256}, Case{6, 3, 11, 5, 512},
+                    Case{4, 3, 11, 5, 1024}, Case{6, 1, 7, 13, 1024}, Case{6, 3, 11, 5, 1024},
+                    Case{6, 2, 5, 31, 256, 1}, Case{6, 3, 25, 9, 256, 2}, Case{4, 3, 18, 9, 512, 2},
+                    Case{2, 2, 7, 13, 256}, Case{2, 3, 11, 5, 1024}, Case{2, 3, 9, 8, 512, 2},
+                    // More tiles than blocks of a GPU.
+                    Case{6, 3, 60, 78, 256}, Case{4, 2, 44, 78, 256, 4},
+                    Case{2, 2, 44, 78, 256, 8}));
 
 class WinogradWeightsOnGpu : public test::OnHopper,
                              public testing::WithParamInterface<std::tuple<std::int64_t, DType>> {};

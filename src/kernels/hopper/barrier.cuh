@@ -5,6 +5,9 @@
 
 namespace pantograph::kernels {
 
+// What a block may take of a multiprocessor's shared memory, compute capability 9.0.
+inline constexpr int kMostSharedBytes = 227 * 1024;
+
 __device__ inline std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }

@@ -251,6 +251,7 @@ cudaError_t launch(const ComponentGemm& p, cudaStream_t stream) {
   int processors = 0;
   status = count_processors(processors);
   constexpr int kSharedBytes = static_cast<int>(sizeof(Shared<kColumns>)) + kAlignment;
+  static_assert(kSharedBytes <= kMostSharedBytes);
   const auto kernel = component_gemm_kernel<T, Y, kColumns>;
   if (status == cudaSuccess) {
     status =

@@ -115,6 +115,7 @@ __global__ void __launch_bounds__(kRingThreads, Way::kBlocks)
 template <typename Way>
 cudaError_t launch_input_ring(const InputArguments<Way>& p, cudaStream_t stream) {
   constexpr int kBytes = kSharedBytesOf<InputRing<Way::kInputs>>;
+  static_assert(kBytes <= kMostSharedBytes);
   const auto kernel = input_ring_kernel<Way>;
   int processors = 0;
   cudaError_t status =

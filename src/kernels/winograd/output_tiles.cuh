@@ -1,6 +1,7 @@
 // Tiles of output from their products. A block for a tile with all of its channels, so that the
 // norm over the channels of a pixel stays inside. Products come in and pixels go out as boxes; the
-// next tile's products are on their way as soon as this one's are in registers.
+// next tile's products are on their way as soon as this one's are in registers, unless their place
+// is wanted to move history.
 //
 // A Way has kSize and kInputs, the sides of a tile of pixels and of products; transform(m, y) of a
 // row of products; unscale(), by which they are multiplied; and what is added to them: load(),
@@ -26,10 +27,10 @@ struct OutputShared {
   static constexpr int kPixels = Way::kSize * Way::kSize;
   static constexpr int kComponents = Way::kInputs * Way::kInputs;
   static constexpr int kWarps = kBoxes * kBoxThreads / 32;
+  // Products, then pixels of the history as it was.
   alignas(128) std::uint32_t products[kBoxes][kComponents][kBoxThreads];
   // What is added, then y, then y's norm.
   alignas(128) std::uint32_t pixels[kBoxes][kPixels][kBoxThreads];
-  alignas(128) std::uint32_t history[kBoxes][kPixels][kBoxThreads];  // a frame of it, as it was
   std::uint64_t products_loaded, added_loaded, history_loaded;
   float squares[kWarps][kPixels], factors[kPixels];
 };
@@ -42,6 +43,7 @@ struct OutputArguments {
   const float* gamma;
   Tiling tiling;
   std::int32_t rows, frames, history_frames;
+  std::int32_t first_kept_row;  // from here on, rows become history
   bool adds, has_y;
 };
 
@@ -90,17 +92,15 @@ __global__ void __launch_bounds__(kBoxes* kBoxThreads, kOutputBlocks<Way::kSize,
                  &shared.added_loaded);
     }
   };
-  // A frame's place in the history, negative for none, and the first one that its block moves out.
-  const auto history_slot = [&](std::int32_t frame) {
-    return p.history_frames > 0 ? frame + p.history_frames - p.frames : -1;
-  };
-  const auto oldest_slot = [&](std::int32_t slot) {
-    return p.frames < p.history_frames ? 0 : slot;
+  // A frame's place in the history, and the first one that its block moves out.
+  const auto history_slot = [&](std::int32_t frame) { return frame + p.history_frames - p.frames; };
+  const auto oldest_slot = [&](std::int32_t frame) {
+    return p.frames < p.history_frames ? 0 : history_slot(frame);
   };
   const auto load_history = [&](PixelsAt at) {
-    arrive_expecting(&shared.history_loaded, sizeof shared.history);
+    arrive_expecting(&shared.history_loaded, sizeof shared.pixels);
     for (int box = 0; box < kBoxes; ++box, at.channel += kChannelsOfBox) {
-      load_box(p.history, at, shared.history[box], &shared.history_loaded);
+      load_box(p.history, at, shared.products[box], &shared.history_loaded);
     }
   };
   const auto store = [](const CUtensorMap& map, PixelsAt at, const auto& boxes) {
@@ -137,11 +137,12 @@ __global__ void __launch_bounds__(kBoxes* kBoxThreads, kOutputBlocks<Way::kSize,
     fence_for_copies();
     if (copies && !p.adds) wait_for_stores_to_read<0>();  // of the tile before
     __syncthreads();
-    if (copies && row + step < p.rows) load_products(row + step);
     const PixelsAt at = p.tiling.pixels(row, 0);
-    if constexpr (kNorm) {
-      if (copies && history_slot(at.frame) >= 0) {
-        load_history({0, at.column, at.row, oldest_slot(history_slot(at.frame))});
+    if (copies) {
+      if (kNorm && row >= p.first_kept_row) {
+        load_history({0, at.column, at.row, oldest_slot(at.frame)});
+      } else if (row + step < p.rows) {
+        load_products(row + step);
       }
     }
 
@@ -203,17 +204,20 @@ __global__ void __launch_bounds__(kBoxes* kBoxThreads, kOutputBlocks<Way::kSize,
       __syncthreads();
       const auto frame = [&](std::int32_t index) { return PixelsAt{0, at.column, at.row, index}; };
       if (copies) store(p.normed, frame(p.history_frames + at.frame), shared.pixels);
-      if (const std::int32_t slot = history_slot(at.frame); copies && slot >= 0) {
-        for (std::int32_t old = oldest_slot(slot);; ++old) {
+      if (copies && row >= p.first_kept_row) {
+        const std::int32_t slot = history_slot(at.frame);
+        for (std::int32_t old = oldest_slot(at.frame);; ++old) {
           wait(&shared.history_loaded, parities >> 1);
           parities ^= 2;
-          store(p.normed, frame(old), shared.history);
-          if (old >= p.frames) store(p.history, frame(old - p.frames), shared.history);
+          store(p.normed, frame(old), shared.products);
+          if (old >= p.frames) store(p.history, frame(old - p.frames), shared.products);
           if (old == slot) break;
           wait_for_stores_to_read<0>();
           load_history(frame(old + 1));
         }
         store(p.history, frame(slot), shared.pixels);
+        wait_for_stores_to_read<0>();
+        if (row + step < p.rows) load_products(row + step);
       }
     }
     if (copies && p.adds && row + step < p.rows) {
@@ -227,6 +231,7 @@ __global__ void __launch_bounds__(kBoxes* kBoxThreads, kOutputBlocks<Way::kSize,
 template <int kBoxes, typename Way>
 cudaError_t launch_output_tiles(const OutputArguments<Way>& p, cudaStream_t stream) {
   constexpr int kBytes = kSharedBytesOf<OutputShared<Way, kBoxes>>;
+  static_assert(kBytes <= kMostSharedBytes);
   constexpr int kThreads = kBoxes * kBoxThreads;
   const auto kernel = p.gamma != nullptr ? output_tiles_kernel<Way, kBoxes, true>
                                          : output_tiles_kernel<Way, kBoxes, false>;
@@ -267,6 +272,8 @@ cudaError_t describe_output(OutputArguments<Way>& arguments, void* y, std::int64
   arguments.rows = static_cast<std::int32_t>(frames * tiles.per_frame());
   arguments.frames = static_cast<std::int32_t>(frames);
   arguments.history_frames = static_cast<std::int32_t>(norm.history_frames);
+  const std::int64_t frames_before = std::max<std::int64_t>(0, frames - norm.history_frames);
+  arguments.first_kept_row = static_cast<std::int32_t>(frames_before * tiles.per_frame());
   arguments.has_y = y != nullptr;
   return status;
 }
