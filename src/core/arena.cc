@@ -1,24 +1,49 @@
 #include "core/arena.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/check.h"
 
 namespace pantograph {
+
+std::size_t Arena::first_fit(std::size_t bytes) const {
+  std::size_t offset = 0;
+  for (const Range& range : used_) {
+    if (range.offset - offset >= bytes) break;
+    offset = range.offset + range.bytes;
+  }
+  return offset;
+}
+
+std::size_t Arena::planned(std::size_t bytes) {
+  require(next_ < sequence_.size() && sequence_[next_].bytes == bytes, "block ", next_, " of ",
+          bytes, " bytes is not the one that was planned");
+  return sequence_[next_++].offset;
+}
+
 Arena::Block Arena::take(std::size_t bytes) {
   const std::size_t size = aligned(std::max<std::size_t>(bytes, 1));
-  std::size_t offset = 0;
-  auto next = used_.begin();
-  for (; next != used_.end() && next->offset - offset < size; ++next) {
-    offset = next->offset + next->bytes;
-  }
-  if (capacity_ > 0 && (size > capacity_ || offset > capacity_ - size)) {
+  const std::size_t index = follows_ ? next_ : sequence_.size();
+  const std::size_t offset = follows_ ? planned(size) : first_fit(size);
+  const std::size_t before = slab_ == nullptr ? out_ : offset;
+  if (capacity_ > 0 && (size > capacity_ || before > capacity_ - size)) {
     fail(slab_ == nullptr ? ErrorKind::kOutOfMemory : ErrorKind::kInternal, "a pass needs ", size,
-         " bytes at ", offset, " where there are ", capacity_);
+         " bytes at ", before, " where there are ", capacity_);
   }
+  const auto next =
+      std::lower_bound(used_.begin(), used_.end(), offset,
+                       [](const Range& range, std::size_t at) { return range.offset < at; });
+  require((next == used_.end() || offset + size <= next->offset) &&
+              (next == used_.begin() || (next - 1)->offset + (next - 1)->bytes <= offset),
+          "block ", index, " lies over another");
   used_.insert(next, {offset, size});
   peak_ = std::max(peak_, offset + size);
-  return {this, offset, size};
+  if (slab_ == nullptr) {
+    sequence_.push_back({.bytes = size, .begin = calls_++, .end = 0});
+    out_ += size;
+  }
+  return {this, offset, size, index};
 }
 
 void Arena::Block::release() noexcept {
@@ -27,6 +52,10 @@ void Arena::Block::release() noexcept {
   used.erase(
       std::lower_bound(used.begin(), used.end(), offset_,
                        [](const Range& range, std::size_t at) { return range.offset < at; }));
+  if (arena_->slab_ == nullptr) {
+    arena_->sequence_[index_].end = arena_->calls_++;
+    arena_->out_ -= bytes_;
+  }
   arena_ = nullptr;
 }
 
@@ -34,6 +63,43 @@ void Arena::bind(std::byte* slab, std::size_t bytes) {
   require(used_.empty(), "an arena was given a slab while blocks of it were in use");
   slab_ = slab;
   capacity_ = bytes;
+  follows_ = false;
+  sequence_.clear();
+  calls_ = 0;
+}
+
+std::size_t Arena::compact() {
+  require(slab_ == nullptr && used_.empty(), "only a sequence that is over can be laid out");
+  std::vector<std::size_t> by_size(sequence_.size());
+  std::iota(by_size.begin(), by_size.end(), std::size_t{0});
+  std::stable_sort(by_size.begin(), by_size.end(), [&](std::size_t a, std::size_t b) {
+    return sequence_[a].bytes > sequence_[b].bytes;
+  });
+  std::vector<const Planned*> placed;  // sorted by offset
+  std::size_t needed = 0;
+  for (const std::size_t index : by_size) {
+    Planned& block = sequence_[index];
+    block.offset = 0;
+    for (const Planned* other : placed) {
+      if (other->end < block.begin || block.end < other->begin) continue;
+      if (other->offset >= block.offset + block.bytes) break;
+      block.offset = std::max(block.offset, other->offset + other->bytes);
+    }
+    const auto after = std::upper_bound(
+        placed.begin(), placed.end(), block.offset,
+        [](std::size_t offset, const Planned* other) { return offset < other->offset; });
+    placed.insert(after, &block);
+    needed = std::max(needed, block.offset + block.bytes);
+  }
+  return needed;
+}
+
+void Arena::follow(std::byte* slab, std::size_t bytes) {
+  require(used_.empty(), "an arena was given a slab while blocks of it were in use");
+  slab_ = slab;
+  capacity_ = bytes;
+  follows_ = true;
+  next_ = 0;
 }
 
 }  // namespace pantograph

@@ -84,10 +84,40 @@ TEST(Arena, PlansNoFurtherThanIsAllowed) {
   EXPECT_EQ(arena.take(512).bytes(), 512U);
 }
 
+// Three blocks of which first fit leaves a gap that the last does not fit.
+TEST(Arena, LaysOutASequenceWithFewerGaps) {
+  Arena arena;
+  const auto run = [&](std::vector<const std::byte*>* places) {
+    Arena::Block early = arena.take(512), middle = arena.take(256);
+    const auto look = [&](const Arena::Block& block) {
+      if (places != nullptr) places->push_back(block.data());
+    };
+    look(early), look(middle);
+    early.release();
+    const Arena::Block late = arena.take(768);
+    look(late);
+  };
+  arena.bind(nullptr, 1024);
+  run(nullptr);
+  EXPECT_EQ(arena.peak(), 1536U);  // first fit
+  ASSERT_EQ(arena.compact(), 1024U);
+  alignas(256) std::byte slab[1024];
+  arena.follow(slab, sizeof(slab));
+  std::vector<const std::byte*> places;
+  run(&places);
+  EXPECT_EQ(places, (std::vector<const std::byte*>{slab, slab + 768, slab}));
+  expect_error(ErrorKind::kInternal, {"not the one that was planned"},
+               [&] { return arena.take(512); });
+  arena.follow(slab, sizeof(slab));
+  expect_error(ErrorKind::kInternal, {"not the one that was planned"},
+               [&] { return arena.take(256); });
+}
+
 // Any sequence, run again in memory of the size the first run measured, fits without overlap.
 TEST(Arena, PlanningOnceAndRunningInEarnestTakeTheSamePlaces) {
   const Random random(3, 0);
   Arena arena;
+  std::size_t most = 0;  // bytes out at a time
   const auto run = [&](const std::function<void(const std::vector<Arena::Block>&)>& look) {
     std::vector<Arena::Block> blocks;
     for (std::uint64_t i = 0; i < 2000; ++i) {
@@ -100,20 +130,33 @@ TEST(Arena, PlanningOnceAndRunningInEarnestTakeTheSamePlaces) {
       look(blocks);
     }
   };
-  run([](const auto& /*blocks*/) {});
-  std::vector<std::byte> slab(arena.peak());
-  arena.bind(slab.data(), slab.size());
-  run([&](const std::vector<Arena::Block>& blocks) {
+  const auto measure = [&](const std::vector<Arena::Block>& blocks) {
+    std::size_t out = 0;
+    for (const Arena::Block& block : blocks) out += block.bytes();
+    most = std::max(most, out);
+  };
+  std::vector<std::byte> slab;
+  const auto expect_room = [&](const std::vector<Arena::Block>& blocks) {
     std::vector<std::pair<const std::byte*, const std::byte*>> ranges;
     for (const Arena::Block& block : blocks) {
       ranges.emplace_back(block.data(), block.data() + block.bytes());
     }
     std::sort(ranges.begin(), ranges.end());
     for (std::size_t i = 0; i < ranges.size(); ++i) {
-      ASSERT_LE(ranges[i].second,
-                i + 1 < ranges.size() ? ranges[i + 1].first : slab.data() + slab.size());
+      ASSERT_GE(ranges[i].first, i > 0 ? ranges[i - 1].second : slab.data());
     }
-  });
+    ASSERT_TRUE(ranges.empty() || ranges.back().second <= slab.data() + slab.size());
+  };
+  run(measure);
+  const std::size_t first_fit = arena.peak(), compact = arena.compact();
+  EXPECT_LE(most, compact);
+  EXPECT_LT(compact, first_fit);
+  slab.resize(compact);
+  arena.follow(slab.data(), slab.size());
+  run(expect_room);
+  slab.resize(first_fit);
+  arena.bind(slab.data(), slab.size());
+  run(expect_room);
 }
 
 TEST(Frames, HaveRoomInFrontThatASliceReaches) {

@@ -26,10 +26,8 @@ struct Room {
 
 // Passes that take the memory they would and touch none of it.
 struct Planning {
-  Planning(const ClipShape& of, ops::Thrift of_weights, std::size_t limit)
-      : clip(of), thrift(of_weights), output(of.patch) {
-    arena.bind(nullptr, std::max<std::size_t>(limit, 1));
-  }
+  Planning(const ClipShape& of, ops::Thrift of_weights, std::size_t of_all)
+      : clip(of), thrift(of_weights), limit(std::max<std::size_t>(of_all, 1)), output(of.patch) {}
   // One that begins the clip, and one that goes on with it.
   void pass(const Decoder& decoder, const PassSize& size, std::int64_t frames) {
     const Pass pass{.ops = {.device = clip.device,
@@ -41,14 +39,18 @@ struct Planning {
                     .state = &state,
                     .dtype = clip.dtype};
     for (const bool first : {true, false}) {
+      arena.bind(nullptr, limit);
       decoder.decode(pass, size, placeholder(clip, frames), clip.scale, first,
                      [&](const Pass& p, const FramesView& patches) { output.emit(p, patches); });
+      slab = std::max(slab, arena.compact());
     }
   }
 
   const ClipShape& clip;
   ops::Thrift thrift;
+  std::size_t limit;
   Arena arena;
+  std::size_t slab = 0;
   ops::PlanCache plans;
   CausalState state;
   FrameOutput output;
@@ -68,7 +70,7 @@ std::optional<PassPlan> measure(const Decoder& decoder, const ClipShape& clip, c
     return std::nullopt;
   }
   const bool gpu = clip.device.kind == DeviceKind::kCuda;
-  const std::size_t slab = planning.arena.peak();
+  const std::size_t slab = planning.slab;
   const PassPlan plan{.size = size,
                       .thrift = thrift,
                       .bytes = slab + planning.state.bytes() + (gpu ? planning.output.bytes() : 0),

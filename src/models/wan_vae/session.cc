@@ -145,8 +145,9 @@ void Session::push(const TensorView& latents, FrameSink& sink) {
     // The memory of a pass was counted, but its convolutions may be new.
     arena_.bind(nullptr, 0);
     plan_pass(plans_, plan_.size, count, first);
+    arena_.compact();
     prepare();
-    arena_.bind(slab_.data(), slab_.bytes());
+    arena_.follow(slab_.data(), slab_.bytes());
     decoder_->decode(pass(plans_, false), plan_.size, latents.slice(1, begin, count), clip_.scale,
                      first,
                      [&](const Pass& p, const FramesView& patches) { output_.emit(p, patches); });
