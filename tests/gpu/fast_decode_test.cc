@@ -119,8 +119,10 @@ TEST_P(FastDecodeOf, TakesAFrameAtATime) {
   }
   ASSERT_EQ(one.pixels.size(), whole.size());
   EXPECT_EQ(other.pixels, one.pixels);
-  // The few convolutions that are cuDNN's may run by another engine.
-  EXPECT_LE(rms(one.pixels, whole), kMostRms / 2);
+  // The few convolutions that are cuDNN's may run by another engine, which rounds otherwise but no
+  // worse.
+  const std::vector<float> expected = decode(vae(), clip, with(Precision::kF32));
+  EXPECT_LE(rms(one.pixels, expected), 1.1 * rms(whole, expected));
 }
 
 INSTANTIATE_TEST_SUITE_P(Small, FastDecodeOf, testing::Values(Size{1, 1}, Size{5, 4}));
