@@ -84,10 +84,11 @@ void Session::plan_passes() {
   }
 }
 
+// Whole passes, and before them what is left over, in powers of two from the shortest on: whoever
+// waits for frames, an encoder or a person, gets the first ones soon.
 std::int64_t Session::next_pass(std::int64_t frames_left) const {
-  std::int64_t count = plan_.size.latent_frames;
-  while (count > frames_left) count = shorter_pass(count);
-  return count;
+  const std::int64_t rest = frames_left % plan_.size.latent_frames;
+  return rest == 0 ? plan_.size.latent_frames : rest & -rest;
 }
 
 void Session::plan_pass(ops::PlanCache& plans, const PassSize& size, std::int64_t frames,
