@@ -1,6 +1,7 @@
 // What a session takes is what it planned, and what it cannot have it says before any work.
 #include <cstdlib>
 #include <limits>
+#include <regex>
 
 #include "models/vae_test.h"
 #include "support/expect_error.h"
@@ -165,6 +166,23 @@ TEST(SessionMemory, TheRefusalNamesThePassThatWouldFit) {
   expect_error(ErrorKind::kOutOfMemory, {"allow more, or use smaller latents"},
                [&] { return vae.decode_session(4, 4, options); });
   EXPECT_EQ(counter.allocations, 0);
+}
+
+TEST(SessionMemory, TheRefusalNamesALimitThatWouldDo) {
+  const Vae vae = Vae::open(golden("tiny"));
+  DecodeOptions options;
+  options.memory_limit = vae.plan(4, 4).weight_bytes;
+  std::string message;
+  try {
+    const DecodeSession session = vae.decode_session(4, 4, options);
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  std::smatch found;
+  ASSERT_TRUE(std::regex_search(message, found, std::regex("; ([0-9.]+) MiB would do$")))
+      << message;
+  options.memory_limit = static_cast<std::size_t>(std::stod(found[1]) * 1024 * 1024);
+  EXPECT_LE(vae.plan(4, 4, options).total_bytes(), options.memory_limit);
 }
 
 TEST(SessionMemory, LatentsBeyondTheMachineAreRefusedBeforeAnythingIsTaken) {

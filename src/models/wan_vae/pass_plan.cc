@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -108,6 +109,19 @@ std::size_t usual(const ClipShape& clip) {
   return is_fast(clip) ? kUsualOnHopper : kUsualOnGpu;
 }
 
+// What to do where not even the shortest pass fits a limit.
+std::string advise_limit(const Decoder& decoder, const ClipShape& clip, std::size_t limit) {
+  constexpr std::size_t kFar = 4;  // times the limit: beyond it planning may take minutes
+  const Room room = {.bytes = limit < SIZE_MAX / kFar ? kFar * limit : SIZE_MAX, .limit = true};
+  const PassSize shortest = pass_sizes(clip.device.kind, clip.frames, 0).sizes.back();
+  const auto plan = measure(decoder, clip, shortest, thrifts(clip).back(), room);
+  if (!plan) return "allow more, or use smaller latents";
+  const bool gpu = clip.device.kind == DeviceKind::kCuda;
+  const std::size_t least = plan->bytes + plan->weight_bytes + (gpu ? kLibrariesOnGpu : 0);
+  // A little more, for what is printed is rounded.
+  return join(format_bytes(least + least / 20), " would do");
+}
+
 DType activation_type(const DecodeOptions& options) {
   const bool cpu = options.context.device.kind == DeviceKind::kCpu;
   if (options.precision == Precision::kBF16 && cpu) {
@@ -174,16 +188,19 @@ PassPlan choose_pass(const Decoder& decoder, const ClipShape& clip, std::int64_t
   PassSizes shorter = pass_sizes(clip.device.kind, clip.frames, 0);
   std::erase_if(shorter.sizes, [&](const PassSize& size) { return size.latent_frames >= asked; });
   const auto other = first_fitting(shorter, {thrifts(clip).back()}, room.bytes, fitting);
+  std::string advice = "use smaller latents or a device with more memory";
+  if (other) {
+    advice = join(other->size.latent_frames, " a pass would fit");
+  } else if (limited) {
+    advice = advise_limit(decoder, clip, limit);
+  }
   const std::string where = limited ? "allowed"
                             : cpu   ? "available"
                                     : join("available on GPU ", clip.device.index);
   fail(ErrorKind::kOutOfMemory, "latents of ", clip.height, " x ", clip.width,
        " need more than the ", format_bytes(limited ? limit : room.bytes), " ", where,
        ", weights included, at ", asked,
-       asked == 1 ? " latent frame a pass; " : " latent frames a pass; ",
-       other ? join(other->size.latent_frames, " a pass would fit")
-             : (limited ? "allow more, or use smaller latents"
-                        : "use smaller latents or a device with more memory"));
+       asked == 1 ? " latent frame a pass; " : " latent frames a pass; ", advice);
 }
 
 }  // namespace pantograph::wan_vae
