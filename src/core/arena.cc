@@ -6,6 +6,13 @@
 #include "core/check.h"
 
 namespace pantograph {
+namespace {
+
+constexpr auto kBefore = [](const auto& range, std::size_t offset) {
+  return range.offset < offset;
+};
+
+}  // namespace
 
 std::size_t Arena::first_fit(std::size_t bytes) const {
   std::size_t offset = 0;
@@ -31,9 +38,7 @@ Arena::Block Arena::take(std::size_t bytes) {
     fail(slab_ == nullptr ? ErrorKind::kOutOfMemory : ErrorKind::kInternal, "a pass needs ", size,
          " bytes at ", before, " where there are ", capacity_);
   }
-  const auto next =
-      std::lower_bound(used_.begin(), used_.end(), offset,
-                       [](const Range& range, std::size_t at) { return range.offset < at; });
+  const auto next = std::lower_bound(used_.begin(), used_.end(), offset, kBefore);
   require((next == used_.end() || offset + size <= next->offset) &&
               (next == used_.begin() || (next - 1)->offset + (next - 1)->bytes <= offset),
           "block ", index, " lies over another");
@@ -49,9 +54,7 @@ Arena::Block Arena::take(std::size_t bytes) {
 void Arena::Block::release() noexcept {
   if (arena_ == nullptr) return;
   auto& used = arena_->used_;
-  used.erase(
-      std::lower_bound(used.begin(), used.end(), offset_,
-                       [](const Range& range, std::size_t at) { return range.offset < at; }));
+  used.erase(std::lower_bound(used.begin(), used.end(), offset_, kBefore));
   if (arena_->slab_ == nullptr) {
     arena_->sequence_[index_].end = arena_->calls_++;
     arena_->out_ -= bytes_;
