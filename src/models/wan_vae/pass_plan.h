@@ -30,12 +30,12 @@ ClipShape clip_shape(const VaeConfig& config, std::int64_t height, std::int64_t 
 
 // `limit` counts the session, its weights and, on a GPU, the libraries; 0: what the device has
 // free, within reason. Throws Error(kOutOfMemory) naming a pass size that fits where
-// `frames_per_pass` (0: free choice) does not.
+// `frames_per_pass` (0: free choice) does not, or a limit that would do.
 PassPlan choose_pass(const Decoder& decoder, const ClipShape& clip, std::int64_t frames_per_pass,
                      std::size_t limit);
 
 // The next shorter pass: a power of two, so that few sizes make up any number of frames. Each has
-// its memory counted, for one may need more than a longer one, whose blocks fit other gaps; 0
+// its memory counted, for one may need more than a longer one, if its blocks lie worse; 0
 // after 1.
 std::int64_t shorter_pass(std::int64_t frames);
 
