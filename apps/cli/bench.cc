@@ -41,4 +41,13 @@ void bench_generate(const BenchGenerateCommand& command) {
   print(bench::run(command.bench, say), command.json);
 }
 
+void bench_kernels(const BenchKernelsCommand& command) {
+  const Device device = device::choose(command.device).device;
+  if (device.kind != DeviceKind::kCuda) {
+    fail(ErrorKind::kInvalidArgument, "--device ", command.device,
+         " is the CPU, and the kernels are a GPU's; expected cuda or cuda:N");
+  }
+  print(bench::run(bench::KernelBench{.device = device}, say), command.json);
+}
+
 }  // namespace pantograph::cli

@@ -19,6 +19,7 @@ class BenchVerb {
     verb->require_subcommand(1);
     add_decode(verb, action);
     add_generate(verb, action);
+    add_kernels(verb, action);
   }
 
  private:
@@ -91,8 +92,18 @@ class BenchVerb {
     });
   }
 
+  void add_kernels(CLI::App* verb, std::function<void()>& action) {
+    CLI::App* kernels =
+        verb->add_subcommand("kernels", "The kernels of the fast decode alone, on a Hopper GPU");
+    kernels->add_option("--device", kernels_.device, "cuda or cuda:N")->capture_default_str();
+    kernels->add_option("--json", kernels_.json, "Write the results there");
+    kernels->footer("Example:\n  pantograph bench kernels --json kernels.json");
+    kernels->callback([this, &action] { action = [this] { bench_kernels(kernels_); }; });
+  }
+
   BenchDecodeCommand decode_;
   BenchGenerateCommand generate_;
+  BenchKernelsCommand kernels_;
   std::string generate_device_ = "cpu";
   double max_memory_gib_ = 0;
 };

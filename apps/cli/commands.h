@@ -9,6 +9,7 @@
 
 #include "bench/decode_bench.h"
 #include "bench/generate_bench.h"
+#include "bench/kernel_bench.h"
 #include "checkpoint/synthetic_writer.h"
 #include "pipeline/convert_job.h"
 #include "pipeline/decode_job.h"
@@ -77,6 +78,12 @@ struct BenchGenerateCommand {
   std::filesystem::path json;
 };
 void bench_generate(const BenchGenerateCommand& command);
+
+struct BenchKernelsCommand {
+  std::string device = "cuda";
+  std::filesystem::path json;
+};
+void bench_kernels(const BenchKernelsCommand& command);
 
 void info();
 

@@ -52,5 +52,10 @@ TEST(BenchDecodeTest, AlgorithmsAreThoseOfDecode) {
   EXPECT_NE(result.err.find("auto|fast|general"), std::string::npos) << result.err;
 }
 
+TEST(BenchKernelsTest, NeedAGpu) {
+  expect_failure(run({"bench", "kernels", "--device", "cpu"}), kUsage, {"cuda"});
+  expect_failure(run({"bench", "kernels", "--device", "cuda:99"}), kFailed, {"GPU"});
+}
+
 }  // namespace
 }  // namespace pantograph::test
