@@ -27,8 +27,7 @@ void unpatchify(const Context& context, const FramesView& x, std::int64_t patch,
                 std::byte* pixels);
 // These take memory from the arena while planning too.
 void frame_attention(const Context& context, const FramesView& qkv, const FramesView& y);
-void enlarge(const Context& context, const EnlargeWeights& weights, const FramesView& x,
-             const FramesView& y);
+void enlarge(const Context& context, const EnlargeWeights& weights, const Enlargement& enlargement);
 // Works on as many rows at a time as `workspace_limit` bytes hold, or on one; beyond this limit
 // more bring little.
 inline constexpr std::size_t kEnlargeWorkspace = std::size_t{1} << 30;

@@ -17,7 +17,7 @@ void causal_rms_norm(const Context&, const FramesView&, const Parameter&, Activa
                      const FramesView&, const FramesView&) {
   absent();
 }
-void enlarge(const Context&, const EnlargeWeights&, const FramesView&, const FramesView&) {
+void enlarge(const Context&, const EnlargeWeights&, const Enlargement&) {
   absent();
 }
 void enlarge_fused(const Context&, const EnlargeWeights&, const Enlargement&, const NormedFrames&,

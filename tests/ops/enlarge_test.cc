@@ -31,8 +31,11 @@ TEST(Enlarge, IsFourConvolutionsOfHalfTheSize) {
   HostFrames x(kFrames, kHeight, kWidth, kChannels);
   HostFrames y(kFrames, 2 * kHeight, 2 * kWidth, kChannels);
   x.fill_whole(3);
-  std::fill(y.values.begin(), y.values.end(), 0.0F);
-  test::OpRunner().run([&](const Context& context) { enlarge(context, weights, x.view, y.view); });
+  HostFrames nothing(kFrames, kHeight, kWidth, kChannels);
+  std::fill(nothing.values.begin(), nothing.values.end(), 0.0F);
+  test::OpRunner().run([&](const Context& context) {
+    enlarge(context, weights, {.x = x.view, .shortcut = nothing.view, .y = y.view});
+  });
 
   for (std::int64_t row = 0; row < 2; ++row) {
     for (std::int64_t column = 0; column < 2; ++column) {
@@ -67,6 +70,7 @@ TEST(Enlarge, AddsTheShortcutAndPreparesTheNextLayer) {
     HostFrames history(kHistory, 2 * kHeight, 2 * kWidth, kChannels);
     history.fill_normal(5);
     HostFrames y_alone(copies, 2 * kHeight, 2 * kWidth, kChannels);
+    HostFrames enlarged(copies, 2 * kHeight, 2 * kWidth, kChannels);
     HostFrames normed_alone(kHistory + copies, 2 * kHeight, 2 * kWidth, kChannels);
     HostFrames history_alone(kHistory, 2 * kHeight, 2 * kWidth, kChannels);
     history_alone.values = history.values;
@@ -80,7 +84,8 @@ TEST(Enlarge, AddsTheShortcutAndPreparesTheNextLayer) {
       enlarge(context, weights, enlargement,
               {.gamma = &gamma, .y = normed.view.slice(kHistory, copies), .history = history.view});
       duplicate_upsample(context, shortcut.view, 2, first, y_alone.view);
-      enlarge(context, weights, x.view, y_alone.view);
+      nearest_upsample(context, x.view, enlarged.view);
+      conv3d(context, weights.whole(), enlarged.view, y_alone.view, &y_alone.view);
       causal_rms_norm(context, y_alone.view, gamma, Activation::kSilu,
                       normed_alone.view.slice(kHistory, copies), history_alone.view);
     });

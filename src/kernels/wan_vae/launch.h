@@ -40,18 +40,21 @@ cudaError_t nearest_upsample(const NearestUpsample& problem, cudaStream_t stream
 // y [copies T, H, W, C] from x [T, H, W, copies C].
 cudaError_t split_frames(const NearestUpsample& problem, cudaStream_t stream);
 
-// y [T, 2 H, 2 W, C] gets x [T, H, W, C] added at rows and columns of one parity.
-struct AddPhase {
-  DType dtype = DType::kF32;
-  std::int64_t frames = 0, height = 0, width = 0, channels = 0;  // of x
-  std::int64_t row = 0, column = 0;                              // 0: even, 1: odd
-  const void* x = nullptr;
-  void* y = nullptr;
-};
-cudaError_t add_phase(const AddPhase& problem, cudaStream_t stream);
-
 cudaError_t duplicate_upsample(const geometry::DuplicateUpsample& shape, DType dtype, const void* x,
                                void* y, cudaStream_t stream);
+
+// The same with something added, at every second row of y: even [F, H, W, C] at the even columns,
+// odd at the odd ones.
+struct JoinColumns {
+  DType dtype = DType::kF32;
+  geometry::DuplicateUpsample duplicate;
+  std::int64_t row = 0;  // the first of these rows: 0 or 1
+  const void* x = nullptr;
+  const void* even = nullptr;
+  const void* odd = nullptr;
+  void* y = nullptr;
+};
+cudaError_t join_columns(const JoinColumns& problem, cudaStream_t stream);
 
 // y [T, H, W, C] = latents * scale + shift, from latents [C, T, H, W] of any strides (in elements).
 struct LoadLatents {

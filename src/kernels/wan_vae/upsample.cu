@@ -46,56 +46,98 @@ __global__ void __launch_bounds__(kThreads) split_kernel(NearestUpsample p) {
   }
 }
 
-template <typename T, int V>
-__global__ void __launch_bounds__(kThreads) add_phase_kernel(AddPhase p) {
-  const std::int64_t line = blockIdx.x;  // a row of a frame of x
-  const std::int64_t frame = line / p.height, row = line % p.height;
-  const int packs = static_cast<int>(p.channels / V);
-  const T* x = static_cast<const T*>(p.x) + line * p.width * p.channels;
-  T* y = static_cast<T*>(p.y) +
-         ((frame * 2 * p.height + 2 * row + p.row) * 2 * p.width + p.column) * p.channels;
-  for (int i = static_cast<int>(threadIdx.x); i < p.width * packs; i += kThreads) {
-    T* target = y + std::int64_t{i / packs} * 2 * p.channels + std::int64_t{i % packs} * V;
-    Floats<V> sum = to_floats(load_once<V>(static_cast<const T*>(target)));
-    const Floats<V> values = to_floats(load_once<V>(x + std::int64_t{i} * V));
-#pragma unroll
-    for (int j = 0; j < V; ++j) sum.at[j] += values.at[j];
-    store(target, round_to<T>(sum));
+// A thread's places in a row of pixels, V neighbouring channels each, as all threads of a block
+// share them out.
+template <int V>
+struct PlacesInRow {
+  __device__ explicit PlacesInRow(std::int64_t channels)
+      : packs(static_cast<int>(channels / V)),
+        column(static_cast<int>(threadIdx.x) / packs),
+        pack(static_cast<int>(threadIdx.x) % packs),
+        columns_a_step(kThreads / packs),
+        packs_a_step(kThreads % packs) {}
+  __device__ void step() {
+    column += columns_a_step;
+    pack += packs_a_step;
+    if (pack >= packs) pack -= packs, ++column;
   }
-}
+  int packs, column, pack, columns_a_step, packs_a_step;
+};
 
-// A thread makes V neighbouring channels of one position of y.
+// A row of a frame of what DuplicateUpsample makes of x.
 template <typename T, int V>
-__global__ void __launch_bounds__(kThreads)
-    duplicate_kernel(geometry::DuplicateUpsample shape, const T* x, T* y) {
-  const std::int64_t line = blockIdx.x;  // a row of a frame of y
-  const std::int64_t frame = line / (2 * shape.height), row = line % (2 * shape.height);
-  const T* source =
-      x + (shape.frame(frame) * shape.height + row / 2) * shape.width * shape.in_channels;
-  T* target = y + line * 2 * shape.width * shape.out_channels;
-  const int packs = static_cast<int>(shape.out_channels / V);
-  // Where the number of channels stays or halves, neighbours in y are neighbours in x.
-  const std::int64_t stride =
-      shape.in_channels % shape.out_channels == 0 ? shape.in_channels / shape.out_channels : 0;
-  for (int i = static_cast<int>(threadIdx.x); i < 2 * shape.width * packs; i += kThreads) {
-    const std::int64_t c = std::int64_t{i % packs} * V, column = i / packs;
-    const T* in = source + column / 2 * shape.in_channels;
+class DuplicatedRow {
+ public:
+  __device__ DuplicatedRow(const geometry::DuplicateUpsample& shape, const T* x, std::int64_t frame,
+                           std::int64_t row)
+      : shape_(shape),
+        frame_(frame),
+        row_(row),
+        // Where the number of channels stays or halves, neighbours in y are neighbours in x, or
+        // every second of them, from the same on in all columns.
+        stride_(shape.in_channels % shape.out_channels == 0 ? shape.in_channels / shape.out_channels
+                                                            : 0),
+        second_(shape.channel(frame, row, 0, 0) % 2 != 0),
+        source_(x +
+                (shape.frame(frame) * shape.height + row / 2) * shape.width * shape.in_channels) {}
+
+  // V neighbouring channels.
+  __device__ Pack<T, V> at(int column, std::int64_t c) const {
+    const T* in = source_ + column / 2 * shape_.in_channels;
+    if (V > 1 && stride_ == 1) return load<V>(in + c);
     Pack<T, V> value;
-    if (V > 1 && stride == 1) {
-      value = load<V>(in + c);
-    } else if (V > 1 && stride == 2) {
-      const std::int64_t first = shape.channel(frame, row, column, c) % 2;
+    if (V > 1 && stride_ == 2) {
       const Pack<T, V> low = load<V>(in + 2 * c), high = load<V>(in + 2 * c + V);
 #pragma unroll
       for (int j = 0; j < V; ++j) {
         const Pack<T, V>& half = j < V / 2 ? low : high;
         const int at = 2 * j % V;
-        value.at[j] = first == 0 ? half.at[at] : half.at[(at + 1) % V];
+        value.at[j] = second_ ? half.at[(at + 1) % V] : half.at[at];
       }
     } else {
-      for (int j = 0; j < V; ++j) value.at[j] = in[shape.channel(frame, row, column, c + j)];
+      for (int j = 0; j < V; ++j) value.at[j] = in[shape_.channel(frame_, row_, column, c + j)];
     }
-    store(target + std::int64_t{i} * V, value);
+    return value;
+  }
+
+ private:
+  const geometry::DuplicateUpsample& shape_;
+  const std::int64_t frame_, row_, stride_;
+  const bool second_;
+  const T* source_;
+};
+
+template <typename T, int V>
+__global__ void __launch_bounds__(kThreads)
+    duplicate_kernel(geometry::DuplicateUpsample shape, const T* x, T* y) {
+  const std::int64_t line = blockIdx.x;  // a row of a frame of y
+  const std::int64_t frame = line / (2 * shape.height), row = line % (2 * shape.height);
+  const DuplicatedRow<T, V> duplicated(shape, x, frame, row);
+  T* target = y + line * 2 * shape.width * shape.out_channels;
+  for (PlacesInRow<V> at(shape.out_channels); at.column < 2 * shape.width; at.step()) {
+    const std::int64_t c = std::int64_t{at.pack} * V;
+    store(target + at.column * shape.out_channels + c, duplicated.at(at.column, c));
+  }
+}
+
+template <typename T, int V>
+__global__ void __launch_bounds__(kThreads) join_kernel(JoinColumns p) {
+  const geometry::DuplicateUpsample& shape = p.duplicate;
+  const std::int64_t line = blockIdx.x;  // a row of a frame of what is joined
+  const std::int64_t frame = line / shape.height, row = 2 * (line % shape.height) + p.row;
+  const DuplicatedRow<T, V> duplicated(shape, static_cast<const T*>(p.x), frame, row);
+  const std::int64_t half = shape.width * shape.out_channels;
+  const T* even = static_cast<const T*>(p.even) + line * half;
+  const T* odd = static_cast<const T*>(p.odd) + line * half;
+  T* target = static_cast<T*>(p.y) + (frame * 2 * shape.height + row) * 2 * half;
+  for (PlacesInRow<V> at(shape.out_channels); at.column < 2 * shape.width; at.step()) {
+    const std::int64_t c = std::int64_t{at.pack} * V;
+    const T* source = (at.column % 2 == 0 ? even : odd) + at.column / 2 * shape.out_channels + c;
+    Floats<V> sum = to_floats(load_once<V>(source));
+    const Floats<V> values = to_floats(duplicated.at(at.column, c));
+#pragma unroll
+    for (int j = 0; j < V; ++j) sum.at[j] += values.at[j];
+    store(target + at.column * shape.out_channels + c, round_to<T>(sum));
   }
 }
 
@@ -124,15 +166,6 @@ cudaError_t split_frames(const NearestUpsample& p, cudaStream_t stream) {
   });
 }
 
-cudaError_t add_phase(const AddPhase& p, cudaStream_t stream) {
-  const auto blocks = static_cast<unsigned>(p.frames * p.height);
-  if (blocks == 0) return cudaSuccess;
-  return with_activation_type(p.dtype, [&]<typename T>(T) {
-    fits<T>(p.channels) ? add_phase_kernel<T, kVectorWidth<T>><<<blocks, kThreads, 0, stream>>>(p)
-                        : add_phase_kernel<T, 1><<<blocks, kThreads, 0, stream>>>(p);
-  });
-}
-
 cudaError_t duplicate_upsample(const geometry::DuplicateUpsample& shape, DType dtype, const void* x,
                                void* y, cudaStream_t stream) {
   const auto blocks = static_cast<unsigned>(shape.out_frames() * 2 * shape.height);
@@ -143,6 +176,17 @@ cudaError_t duplicate_upsample(const geometry::DuplicateUpsample& shape, DType d
     fits<T>(shape.out_channels) && fits<T>(shape.in_channels)
         ? duplicate_kernel<T, kVectorWidth<T>><<<blocks, kThreads, 0, stream>>>(shape, in, out)
         : duplicate_kernel<T, 1><<<blocks, kThreads, 0, stream>>>(shape, in, out);
+  });
+}
+
+cudaError_t join_columns(const JoinColumns& p, cudaStream_t stream) {
+  const geometry::DuplicateUpsample& shape = p.duplicate;
+  const auto blocks = static_cast<unsigned>(shape.out_frames() * shape.height);
+  if (blocks == 0) return cudaSuccess;
+  return with_activation_type(p.dtype, [&]<typename T>(T) {
+    fits<T>(shape.out_channels) && fits<T>(shape.in_channels)
+        ? join_kernel<T, kVectorWidth<T>><<<blocks, kThreads, 0, stream>>>(p)
+        : join_kernel<T, 1><<<blocks, kThreads, 0, stream>>>(p);
   });
 }
 

@@ -50,15 +50,14 @@ const Conv3dWeights& EnlargeWeights::phase(std::int64_t row, std::int64_t column
   return phases_->weights[static_cast<std::size_t>(2 * row + column)];
 }
 
-void enlarge(const Context& context, const EnlargeWeights& weights, const FramesView& x,
-             const FramesView& y) {
-  // f32 on a GPU is what bf16 is measured against: it takes the definition's way.
-  if (context.device.kind == DeviceKind::kCuda && y.dtype == DType::kBF16) {
-    return cuda::enlarge(context, weights, x, y);
-  }
-  const Frames enlarged(*context.arena, y.dtype, y.frames, y.height, y.width, y.channels);
-  nearest_upsample(context, x, enlarged.view());
-  conv3d(context, weights.whole(), enlarged.view(), y, &y);
+geometry::DuplicateUpsample Enlargement::sizes() const {
+  return {.frames = shortcut.frames,
+          .height = shortcut.height,
+          .width = shortcut.width,
+          .in_channels = shortcut.channels,
+          .out_channels = y.channels,
+          .temporal_factor = temporal_factor,
+          .skipped = first ? temporal_factor - 1 : 0};
 }
 
 bool enlarge_fuses(const Context& context, const EnlargeWeights& weights, const Enlargement& p) {
@@ -73,8 +72,16 @@ void enlarge(const Context& context, const EnlargeWeights& weights, const Enlarg
     return cuda::enlarge_fused(context, weights, p, normed,
                                thrifty(cuda::kEnlargeWorkspace, context.thrift));
   }
-  duplicate_upsample(context, p.shortcut, p.temporal_factor, p.first, p.y);
-  enlarge(context, weights, p.x, p.y);
+  // f32 on a GPU is what bf16 is measured against: it takes the definition's way.
+  if (context.device.kind == DeviceKind::kCuda && p.y.dtype == DType::kBF16) {
+    cuda::enlarge(context, weights, p);
+  } else {
+    duplicate_upsample(context, p.shortcut, p.temporal_factor, p.first, p.y);
+    const Frames enlarged(*context.arena, p.y.dtype, p.y.frames, p.y.height, p.y.width,
+                          p.y.channels);
+    nearest_upsample(context, p.x, enlarged.view());
+    conv3d(context, weights.whole(), enlarged.view(), p.y, &p.y);
+  }
   if (normed.gamma == nullptr) return;
   causal_rms_norm(context, p.y, *normed.gamma, Activation::kSilu, normed.y, normed.history);
 }

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "core/frames.h"
+#include "geometry/upsample.h"
 #include "ops/context.h"
 #include "ops/conv3d/conv3d.h"
 
@@ -33,10 +34,6 @@ class EnlargeWeights {
   std::unique_ptr<Phases> phases_ = std::make_unique<Phases>();
 };
 
-// y += conv(nearest_upsample(x)) + bias, with x and y as nearest_upsample has them.
-void enlarge(const Context& context, const EnlargeWeights& weights, const FramesView& x,
-             const FramesView& y);
-
 // The decoder's upsampler with the shortcut around it: y = conv(nearest_upsample(x)) + bias +
 // duplicate_upsample(shortcut).
 struct Enlargement {
@@ -45,6 +42,8 @@ struct Enlargement {
   std::int64_t temporal_factor = 1;
   bool first = false;
   FramesView y;
+
+  [[nodiscard]] geometry::DuplicateUpsample sizes() const;  // of shortcut and y
 };
 // Where a norm is given, also causal_rms_norm of y with SiLU.
 void enlarge(const Context& context, const EnlargeWeights& weights, const Enlargement& enlargement,

@@ -121,20 +121,10 @@ struct Workspace {
   std::size_t input_at = 0, products_at = 0, bytes = 0;  // the largest |x| stands in front
 };
 
-geometry::DuplicateUpsample sizes_of(const Enlargement& p) {
-  return {.frames = p.shortcut.frames,
-          .height = p.shortcut.height,
-          .width = p.shortcut.width,
-          .in_channels = p.shortcut.channels,
-          .out_channels = p.y.channels,
-          .temporal_factor = p.temporal_factor,
-          .skipped = p.first ? p.temporal_factor - 1 : 0};
-}
-
 }  // namespace
 
 bool enlarge_fuses(const Context& context, const EnlargeWeights& weights, const Enlargement& p) {
-  auto reason = refuse_winograd_enlarge(sizes_of(p));
+  auto reason = refuse_winograd_enlarge(p.sizes());
   if (p.y.dtype != DType::kBF16) reason = "bf16 only";
   if (!reason) return find_plan(context, weights) != nullptr;
   if (context.planning) {
@@ -145,7 +135,7 @@ bool enlarge_fuses(const Context& context, const EnlargeWeights& weights, const 
 
 void enlarge_fused(const Context& context, const EnlargeWeights& weights, const Enlargement& p,
                    const NormedFrames& normed, std::size_t workspace_limit) {
-  const geometry::DuplicateUpsample sizes = sizes_of(p);
+  const geometry::DuplicateUpsample sizes = p.sizes();
   const Workspace layout(sizes, workspace_limit);
   const Arena::Block workspace = context.arena->take(layout.bytes);
   if (context.planning) return;
