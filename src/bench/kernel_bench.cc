@@ -322,7 +322,6 @@ class Bench {
                              .channels = kPatches.channels,
                              .part_channels = kPartChannels,
                              .parts = parts.data(),
-                             .bias = floats(channel_numbers_),
                              .y = y.data()};
     moves("sum_taps", text(kPatches), sum_taps_bytes(kPatches),
           [&](cudaStream_t stream) { return kernels::sum_taps(p, stream); });

@@ -79,6 +79,16 @@ struct Data {
   }
 };
 
+// In memory for x, y and the workspace, of which a plan may want to try something.
+void prepare(Conv3dPlan& plan, const Conv3dProblem& p) {
+  const std::int64_t channels =
+      (p.frames + p.kernel.time - 1) * p.in_channels + p.frames * p.out_channels;
+  const device::Memory scratch(kGpu, static_cast<std::size_t>(p.height * p.width * channels) * 2 +
+                                         plan.workspace_bytes() + 4 * Arena::kAlignment);
+  plan.begin();
+  plan.prepare({.data = scratch.data(), .bytes = scratch.bytes()});
+}
+
 struct Tolerance {
   double rms, most;
 };
@@ -92,7 +102,7 @@ void expect_near_direct(const Conv3dImplementation& implementation, const Case& 
   ASSERT_EQ(implementation.refuses(problem, kGpu), std::nullopt);
   ASSERT_EQ(implementation.refuses_weights(problem, weights), std::nullopt);
   const auto plan = implementation.plan(problem, weights);
-  plan->prepare({});
+  prepare(*plan, problem);
   // What lies in the workspace before does not matter.
   const GuardedArray workspace(static_cast<std::int64_t>(plan->workspace_bytes() / 2));
   const GuardedArray y = accumulate ? GuardedArray(data.residual, DType::kBF16)
@@ -188,10 +198,19 @@ INSTANTIATE_TEST_SUITE_P(OnePixel, HopperGemmConv3d,
                                          Case{3, 7, 9, 1024, 2048, 3, 1},
                                          Case{2, 11, 13, 1024, 512, 1, 1},
                                          Case{1, 1, 1, 1024, 3072, 3, 1}));
-INSTANTIATE_TEST_SUITE_P(ToFewChannels, HopperGemmConv3d,
-                         testing::Values(Case{1, 1, 1, 256, 12}, Case{3, 1, 7, 256, 12},
-                                         Case{4, 6, 1, 256, 12}, Case{2, 13, 31, 256, 12},
-                                         Case{2, 5, 3, 64, 4}, Case{1, 40, 70, 256, 12, 1}));
+const auto kToFewChannels =
+    testing::Values(Case{1, 1, 1, 256, 12}, Case{3, 1, 7, 256, 12}, Case{4, 6, 1, 256, 12},
+                    Case{2, 13, 31, 256, 12}, Case{2, 5, 3, 64, 4}, Case{1, 40, 70, 256, 12, 1});
+INSTANTIATE_TEST_SUITE_P(ToFewChannels, HopperGemmConv3d, kToFewChannels);
+
+class CudnnByTapsConv3d : public testing::TestWithParam<Case> {};
+
+// With products rounded to bf16: nine of a third of y's size, and one with the bias.
+TEST_P(CudnnByTapsConv3d, AgreesWithTheDirectSums) {
+  expect_near_direct(cudnn_by_taps_conv3d(), GetParam(), false, kRounding);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CudnnByTapsConv3d, kToFewChannels);
 
 class WinogradOp : public test::OnHopper {
  protected:

@@ -103,14 +103,14 @@ struct BiasResidual {
 };
 cudaError_t bias_residual(const BiasResidual& problem, cudaStream_t stream);
 
-// y [frames, height, width, channels], bf16, = bias + sum over the taps (i, j) of a 3 x 3
-// convolution of parts [frames, height, width, part_channels], f16, at row + i - 1 and column + j -
-// 1, channels from (3 i + j) channels on; what lies outside of a frame counts as zero. A multiple
-// of 4 channels.
+// y [frames, height, width, channels], bf16, = the sum over the taps (i, j) of a 3 x 3 convolution
+// of parts [frames, height, width, part_channels], f16 or bf16, at row + i - 1 and column + j - 1,
+// channels from (3 i + j) channels on; what lies outside of a frame counts as zero. A multiple of 4
+// channels.
 struct SumTaps {
+  DType dtype = DType::kF16;  // of parts
   std::int64_t frames = 0, height = 0, width = 0, channels = 0, part_channels = 0;
   const void* parts = nullptr;
-  const float* bias = nullptr;
   void* y = nullptr;
 };
 cudaError_t sum_taps(const SumTaps& problem, cudaStream_t stream);

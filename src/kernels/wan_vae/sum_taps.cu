@@ -8,6 +8,7 @@ namespace {
 constexpr int kThreads = 256, kChannels = 4;
 
 // grid: x over a row's threads, y over rows of all frames
+template <typename T>
 __global__ void __launch_bounds__(kThreads) sum_taps_kernel(SumTaps p) {
   const std::int64_t parts = p.channels / kChannels;
   const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
@@ -16,11 +17,9 @@ __global__ void __launch_bounds__(kThreads) sum_taps_kernel(SumTaps p) {
   const std::int64_t line = blockIdx.y + std::int64_t{blockIdx.z} * gridDim.y;
   if (line >= p.frames * p.height) return;
   const std::int64_t row = line % p.height;
-  float sums[kChannels];
-#pragma unroll
-  for (int k = 0; k < kChannels; ++k) sums[k] = p.bias[c + k];
+  float sums[kChannels] = {};
   const auto* source =
-      static_cast<const __half*>(p.parts) + (line * p.width + column) * p.part_channels + c;
+      static_cast<const T*>(p.parts) + (line * p.width + column) * p.part_channels + c;
 #pragma unroll
   for (int tap = 0; tap < 9; ++tap) {
     const int down = tap / 3 - 1, right = tap % 3 - 1;
@@ -28,9 +27,9 @@ __global__ void __launch_bounds__(kThreads) sum_taps_kernel(SumTaps p) {
         column + right >= p.width) {
       continue;
     }
-    const __half* part = source + (down * p.width + right) * p.part_channels + tap * p.channels;
+    const T* part = source + (down * p.width + right) * p.part_channels + tap * p.channels;
     const uint2 word = __ldg(reinterpret_cast<const uint2*>(part));
-    Pack<__half, kChannels> pack;
+    Pack<T, kChannels> pack;
     std::memcpy(&pack, &word, sizeof word);
     const Floats<kChannels> values = to_floats(pack);
 #pragma unroll
@@ -51,7 +50,16 @@ cudaError_t sum_taps(const SumTaps& p, cudaStream_t stream) {
   const std::int64_t y = lines < kMostBlocks ? lines : kMostBlocks;
   const dim3 grid(static_cast<unsigned>((threads + kThreads - 1) / kThreads),
                   static_cast<unsigned>(y), static_cast<unsigned>((lines + y - 1) / y));
-  sum_taps_kernel<<<grid, kThreads, 0, stream>>>(p);
+  switch (p.dtype) {
+    case DType::kF16:
+      sum_taps_kernel<__half><<<grid, kThreads, 0, stream>>>(p);
+      break;
+    case DType::kBF16:
+      sum_taps_kernel<__nv_bfloat16><<<grid, kThreads, 0, stream>>>(p);
+      break;
+    default:
+      return cudaErrorInvalidValue;
+  }
   return cudaGetLastError();
 }
 

@@ -13,6 +13,8 @@ const Conv3dImplementation& winograd_conv3d();
 const Conv3dImplementation& hopper_gemm_conv3d();
 // bf16 convolution by cuDNN's graph API, of which each engine is checked before it is used.
 const Conv3dImplementation& cudnn_conv3d();
+// bf16 convolution by cuDNN from 3 x 3 to a few channels, which it does better in two steps.
+const Conv3dImplementation& cudnn_by_taps_conv3d();
 // Our own kernel in plain f32 arithmetic: the f32 path, the oracle and the last resort.
 const Conv3dImplementation& cuda_direct_conv3d();
 

@@ -1,0 +1,139 @@
+#include "ops/conv3d/by_taps.h"
+
+#include "device/check.h"
+#include "kernels/wan_vae/launch.h"
+#include "ops/conv3d/cuda.h"
+
+namespace pantograph::ops {
+namespace {
+
+constexpr std::int64_t kTaps = 9, kMiddleTap = 4;  // in space
+
+// The first step's, derived once. The bias goes with the middle tap, which no edge cuts off.
+struct TapFilters final : PackedWeights {
+  explicit TapFilters(Conv3dWeights of_taps) : weights(std::move(of_taps)) {}
+  Conv3dWeights weights;
+};
+
+// [out, in, time, 3, 3] to [space * out, in, time, 1, 1].
+std::shared_ptr<PackedWeights> make_filters(const Conv3dWeights& weights) {
+  const std::int64_t in = weights.in_channels(), out = weights.out_channels();
+  const std::int64_t row = in * weights.kernel().time;
+  const std::vector<float> values = weights.weight().to_f32();
+  std::vector<float> sorted(static_cast<std::size_t>(kTapChannels * row));
+  for (std::int64_t i = 0; i < std::ssize(values); ++i) {
+    const std::int64_t tap = i % kTaps, o = i / kTaps / row;
+    sorted[static_cast<std::size_t>((tap * out + o) * row + i / kTaps % row)] =
+        values[static_cast<std::size_t>(i)];
+  }
+  std::vector<float> bias(static_cast<std::size_t>(kTapChannels));
+  std::copy(weights.bias().begin(), weights.bias().end(), bias.begin() + kMiddleTap * out);
+  const std::array<std::int64_t, 5> shape = {kTapChannels, in, weights.kernel().time, 1, 1};
+  const std::array<std::int64_t, 1> bias_shape = {kTapChannels};
+  return std::make_shared<TapFilters>(
+      Conv3dWeights(Weight(std::move(sorted), shape), Weight(std::move(bias), bias_shape)));
+}
+
+std::shared_ptr<const TapFilters> tap_filters(const Conv3dWeights& weights) {
+  return std::static_pointer_cast<const TapFilters>(weights.packed(
+      [](const PackedWeights& candidate) {
+        return dynamic_cast<const TapFilters*>(&candidate) != nullptr;
+      },
+      [&] { return make_filters(weights); }));
+}
+
+class ByTapsPlan final : public Conv3dPlan {
+ public:
+  ByTapsPlan(const Conv3dProblem& problem, const Conv3dWeights& weights, DType dtype,
+             const PlanConv3d& plan_products)
+      : products_{.dtype = dtype,
+                  .frames = problem.frames,
+                  .height = problem.height,
+                  .width = problem.width,
+                  .channels = kTapChannels},
+        filters_(tap_filters(weights)),
+        first_(plan_products(products_of_taps(problem), filters_->weights)) {}
+
+  [[nodiscard]] std::size_t workspace_bytes() const override {
+    return products_at() + products_.bytes();
+  }
+  [[nodiscard]] std::size_t weight_bytes() const override { return first_->weight_bytes(); }
+  [[nodiscard]] std::size_t bytes_to_pack() const override { return first_->bytes_to_pack(); }
+  void load_weights() override { first_->load_weights(); }
+  bool begin() override { return first_->begin(); }
+  void wait() override { first_->wait(); }
+  void prepare(const Scratch& scratch) override { first_->prepare(scratch); }
+
+  void run(const FramesView& x, const FramesView& y, std::byte* workspace,
+           void* stream) const override {
+    FramesView products = products_;
+    products.data = workspace + products_at();
+    first_->run(x, products, workspace, stream);
+    device::check(kernels::sum_taps({.dtype = products.dtype,
+                                     .frames = y.frames,
+                                     .height = y.height,
+                                     .width = y.width,
+                                     .channels = y.channels,
+                                     .part_channels = kTapChannels,
+                                     .parts = products.data,
+                                     .y = y.data},
+                                    static_cast<cudaStream_t>(stream)));
+  }
+
+ private:
+  // Behind the first step's workspace.
+  [[nodiscard]] std::size_t products_at() const {
+    return Arena::aligned(first_->workspace_bytes());
+  }
+
+  FramesView products_;
+  std::shared_ptr<const TapFilters> filters_;
+  std::unique_ptr<Conv3dPlan> first_;
+};
+
+class CudnnByTaps final : public Conv3dImplementation {
+ public:
+  [[nodiscard]] std::string name() const override { return "cudnn by taps"; }
+  [[nodiscard]] std::optional<std::string> refuses(const Conv3dProblem& problem,
+                                                   const Device& device) const override {
+    if (auto reason = refuse_by_taps(problem)) return reason;
+    return cudnn_conv3d().refuses(products_of_taps(problem), device);
+  }
+  [[nodiscard]] std::unique_ptr<Conv3dPlan> plan(const Conv3dProblem& problem,
+                                                 const Conv3dWeights& weights) const override {
+    return plan_by_taps(problem, weights, DType::kBF16,
+                        [](const Conv3dProblem& products, const Conv3dWeights& filters) {
+                          return cudnn_conv3d().plan(products, filters);
+                        });
+  }
+};
+
+}  // namespace
+
+std::optional<std::string> refuse_by_taps(const Conv3dProblem& p) {
+  if (p.kernel.height != 3 || p.kernel.width != 3) return "3 x 3 in space only";
+  if (p.out_channels % 4 != 0 || kTaps * p.out_channels > kTapChannels) {
+    return "to 4, 8 or 12 channels only";
+  }
+  if (p.accumulate || p.shift != KernelShift{}) return "no residual and no shifts";
+  return std::nullopt;
+}
+
+Conv3dProblem products_of_taps(const Conv3dProblem& problem) {
+  Conv3dProblem products = problem;
+  products.out_channels = kTapChannels;
+  products.kernel.height = products.kernel.width = 1;
+  return products;
+}
+
+std::unique_ptr<Conv3dPlan> plan_by_taps(const Conv3dProblem& problem, const Conv3dWeights& weights,
+                                         DType dtype, const PlanConv3d& plan_products) {
+  return std::make_unique<ByTapsPlan>(problem, weights, dtype, plan_products);
+}
+
+const Conv3dImplementation& cudnn_by_taps_conv3d() {
+  static const CudnnByTaps instance;
+  return instance;
+}
+
+}  // namespace pantograph::ops
