@@ -42,7 +42,14 @@ namespace {
 constexpr int kMostTimed = 4;  // of the engines that the heuristics put first
 // Below this an engine's choice does not matter and the first right one is taken.
 constexpr double kLeastFlops = 2e9;
-constexpr int kTimedRuns = 3;
+constexpr int kLeastRuns = 3;
+constexpr double kMostRuns = 1000;
+// A GPU that was idle is faster for a while than its power limit lets it be in a decode, and some
+// engines take more power than others. From kLongFlops on, those that are near the fastest at first
+// are therefore run for a longer time.
+constexpr double kLongFlops = 1e12;
+constexpr double kLongWindow = 200;  // milliseconds
+constexpr double kNear = 1.15;
 constexpr std::int64_t kWindow = 256;  // positions compared at the front, the middle and the end
 // bf16 results that are right differ by their rounding, 2^-9 of each at most.
 constexpr double kMostRelativeError = 5e-3;
@@ -98,28 +105,15 @@ class Trial {
     device::check(kernels::fill_random(problem.dtype, x.data(), x_elements_, 1, stream_));
   }
 
-  // With the kernel that adds the bias after an engine that does not.
-  double milliseconds(const Engine& engine) const {
-    const device::Event begin(device::create_event(true)), end(device::create_event(true));
-    double best = std::numeric_limits<double>::infinity();
-    for (int run = 0; run <= kTimedRuns; ++run) {  // the first warms up
-      device::record(begin.get(), stream_);
-      engine.plan.run(pointers_, stream_);
-      if (!engine.fused) {
-        device::check(kernels::bias_residual({.dtype = problem_.dtype,
-                                              .rows = positions_,
-                                              .channels = problem_.out_channels,
-                                              .x_channels = problem_.out_channels,
-                                              .x = pointers_.y,
-                                              .bias = static_cast<const float*>(pointers_.bias),
-                                              .y = pointers_.y},
-                                             stream_));
-      }
-      device::record(end.get(), stream_);
-      device::wait(end.get());
-      if (run > 0) best = std::min(best, device::milliseconds(begin.get(), end.get()));
-    }
-    return best;
+  // Of a run, when runs have followed each other for half of so many milliseconds, or three runs.
+  double milliseconds(const Engine& engine, double window) const {
+    run(engine);  // warms up
+    std::vector<double> times = timed(engine, kLeastRuns);
+    const double runs = window / times.back();
+    if (runs > kLeastRuns) times = timed(engine, static_cast<int>(std::min(runs, kMostRuns)));
+    const auto steady = times.begin() + std::ssize(times) / 2;
+    std::sort(steady, times.end());
+    return steady[(times.end() - steady - 1) / 2];
   }
 
   // Relative error against the direct kernel; NaN and what was not written count as infinite.
@@ -166,6 +160,34 @@ class Trial {
   }
 
  private:
+  // With the kernel that adds the bias after an engine that does not.
+  void run(const Engine& engine) const {
+    engine.plan.run(pointers_, stream_);
+    if (engine.fused) return;
+    device::check(kernels::bias_residual({.dtype = problem_.dtype,
+                                          .rows = positions_,
+                                          .channels = problem_.out_channels,
+                                          .x_channels = problem_.out_channels,
+                                          .x = pointers_.y,
+                                          .bias = static_cast<const float*>(pointers_.bias),
+                                          .y = pointers_.y},
+                                         stream_));
+  }
+  [[nodiscard]] std::vector<double> timed(const Engine& engine, int runs) const {
+    std::vector<device::Event> events;
+    for (int i = 0; i <= runs; ++i) {
+      if (i > 0) run(engine);
+      events.emplace_back(device::create_event(true));
+      device::record(events.back().get(), stream_);
+    }
+    device::wait(events.back().get());
+    std::vector<double> times;
+    for (int i = 0; i < runs; ++i) {
+      times.push_back(device::milliseconds(events[i].get(), events[i + 1].get()));
+    }
+    return times;
+  }
+
   [[nodiscard]] std::size_t window_bytes(std::int64_t positions) const {
     return static_cast<std::size_t>(positions * problem_.out_channels) * size_of(problem_.dtype);
   }
@@ -217,13 +239,15 @@ Engines load_named(const EngineTable& table, const std::string& key, const Conv3
   return {std::make_shared<Engine>(Engine{*plan, fused, true})};
 }
 
+double flops(const Conv3dProblem& p) {
+  return 2.0 * static_cast<double>(p.frames * p.height * p.width) *
+         static_cast<double>(p.in_channels * p.out_channels) *
+         static_cast<double>(p.kernel.time * p.kernel.height * p.kernel.width);
+}
+
 // Those that are worth timing.
 Engines build_all(const Conv3dProblem& problem, bool bare) {
-  const double flops =
-      2.0 * static_cast<double>(problem.frames * problem.height * problem.width) *
-      static_cast<double>(problem.in_channels * problem.out_channels) *
-      static_cast<double>(problem.kernel.time * problem.kernel.height * problem.kernel.width);
-  const int most = flops < kLeastFlops ? 1 : kMostTimed;
+  const int most = flops(problem) < kLeastFlops ? 1 : kMostTimed;
   Engines engines;
   for (const bool fused : {true, false}) {
     // A residual is added by an engine, and what is left to the caller by none.
@@ -243,19 +267,34 @@ Engines build_all(const Conv3dProblem& problem, bool bare) {
 // Fastest first; those that fail left out.
 Engines sorted_by_time(const Engines& engines, const Conv3dProblem& problem, bool bare,
                        const Trial& trial) {
-  std::vector<std::pair<double, std::shared_ptr<Engine>>> timed;
+  using Timed = std::pair<double, std::shared_ptr<Engine>>;
+  std::vector<Timed> timed;
+  const auto sort = [](auto begin, auto end) {
+    std::stable_sort(begin, end, [](const Timed& a, const Timed& b) { return a.first < b.first; });
+  };
+  const auto time = [&](Timed& engine, double window) {
+    engine.first = trial.milliseconds(*engine.second, window);
+    log(LogLevel::kDebug, "cuDNN: ", text(problem, bare), ": ", engine.first,
+        window > 0 ? " ms kept up by " : " ms by ", engine.second->choice());
+  };
   for (const auto& engine : engines) {
     try {
-      timed.emplace_back(trial.milliseconds(*engine), engine);
-      log(LogLevel::kDebug, "cuDNN: ", text(problem, bare), ": ", timed.back().first, " ms by ",
-          engine->choice());
+      timed.emplace_back(0, engine);
+      time(timed.back(), 0);
     } catch (const Error& error) {
+      timed.pop_back();
       log(LogLevel::kDebug, "cuDNN: ", text(problem, bare), " fails by ", engine->choice(), ": ",
           error.what());
     }
   }
-  std::stable_sort(timed.begin(), timed.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  sort(timed.begin(), timed.end());
+  if (flops(problem) >= kLongFlops && !timed.empty()) {
+    const auto far = std::find_if(timed.begin(), timed.end(), [&](const Timed& engine) {
+      return engine.first > kNear * timed.front().first;
+    });
+    for (auto engine = timed.begin(); engine != far; ++engine) time(*engine, kLongWindow);
+    sort(timed.begin(), far);
+  }
   Engines sorted;
   for (auto& [milliseconds, engine] : timed) sorted.push_back(std::move(engine));
   return sorted;
