@@ -22,15 +22,22 @@ namespace pantograph::kernels {
 
 inline constexpr int kBoxThreads = kChannelsOfBox / 2;
 
+// With a second one the norm does not wait until y has gone out; tiles of 6 are too large for that.
+template <int kSize>
+inline constexpr int kRoomsForPixels = kSize == 6 ? 1 : 2;
+
 template <typename Way, int kBoxes>
 struct OutputShared {
   static constexpr int kPixels = Way::kSize * Way::kSize;
   static constexpr int kComponents = Way::kInputs * Way::kInputs;
   static constexpr int kWarps = kBoxes * kBoxThreads / 32;
+  static constexpr int kRooms = kRoomsForPixels<Way::kSize>;
+  using Box = std::uint32_t[kPixels][kBoxThreads];
   // Products, then pixels of the history as it was.
   alignas(128) std::uint32_t products[kBoxes][kComponents][kBoxThreads];
-  // What is added, then y, then y's norm.
-  alignas(128) std::uint32_t pixels[kBoxes][kPixels][kBoxThreads];
+  // What is added, then y and, where there is no more room, y's norm.
+  alignas(128) Box pixels[kRooms * kBoxes];
+  __device__ Box* normed() { return pixels + (kRooms - 1) * kBoxes; }
   std::uint64_t products_loaded, added_loaded, history_loaded;
   float squares[kWarps][kPixels], factors[kPixels];
 };
@@ -61,10 +68,14 @@ __global__ void __launch_bounds__(kBoxes* kBoxThreads, kOutputBlocks<Way::kSize,
   constexpr int kSize = Way::kSize, kInputs = Way::kInputs;
   constexpr int kPixels = kSize * kSize, kThreads = kBoxes * kBoxThreads;
   extern __shared__ std::byte memory[];
-  auto& shared = aligned_shared<OutputShared<Way, kBoxes>>(memory);
+  using Shared = OutputShared<Way, kBoxes>;
+  auto& shared = aligned_shared<Shared>(memory);
   const int thread = static_cast<int>(threadIdx.x);
   auto* products = shared.products[thread / kBoxThreads];
   auto* pixels = shared.pixels[thread / kBoxThreads];
+  auto* normed = shared.normed()[thread / kBoxThreads];
+  // Boxes that may still be on their way out of one room when the other is written.
+  constexpr int kPending = (Shared::kRooms - 1) * kBoxes;
   const int word = thread % kBoxThreads;        // of a box's rows
   const bool copies = thread == kThreads - 32;  // not of the warps that sum up the squares
   if (copies) {
@@ -98,12 +109,12 @@ __global__ void __launch_bounds__(kBoxes* kBoxThreads, kOutputBlocks<Way::kSize,
     return p.frames < p.history_frames ? 0 : history_slot(frame);
   };
   const auto load_history = [&](PixelsAt at) {
-    arrive_expecting(&shared.history_loaded, sizeof shared.pixels);
+    arrive_expecting(&shared.history_loaded, kBoxes * sizeof shared.pixels[0]);
     for (int box = 0; box < kBoxes; ++box, at.channel += kChannelsOfBox) {
       load_box(p.history, at, shared.products[box], &shared.history_loaded);
     }
   };
-  const auto store = [](const CUtensorMap& map, PixelsAt at, const auto& boxes) {
+  const auto store = [](const CUtensorMap& map, PixelsAt at, const auto* boxes) {
     for (int box = 0; box < kBoxes; ++box, at.channel += kChannelsOfBox) {
       store_box(map, at, boxes[box]);
     }
@@ -135,7 +146,8 @@ __global__ void __launch_bounds__(kBoxes* kBoxThreads, kOutputBlocks<Way::kSize,
       for (int i = 0; i < kSize; ++i) half_high[i][j] = y[i];
     }
     fence_for_copies();
-    if (copies && !p.adds) wait_for_stores_to_read<0>();  // of the tile before
+    // Of y, before the next takes its place; what is added has waited for it already.
+    if (copies && !p.adds && p.has_y) wait_for_stores_to_read<kNorm ? kPending : 0>();
     __syncthreads();
     const PixelsAt at = p.tiling.pixels(row, 0);
     if (copies) {
@@ -191,19 +203,20 @@ __global__ void __launch_bounds__(kBoxes* kBoxThreads, kOutputBlocks<Way::kSize,
         constexpr float kChannels = kBoxes * kChannelsOfBox;
         shared.factors[thread] = sqrtf(kChannels) / fmaxf(sqrtf(sum), 1e-12F);
       }
-      if (copies) wait_for_stores_to_read<0>();  // of y
+      // Of y or, where the norm has a room of its own, of the norm before.
+      if (copies) p.has_y ? wait_for_stores_to_read<kPending>() : wait_for_stores_to_read<0>();
       __syncthreads();
 #pragma unroll
       for (int pixel = 0; pixel < kPixels; ++pixel) {
         const float2 value = unpack_bf16(rounded[pixel]);
         const float factor = shared.factors[pixel];
-        pixels[pixel][word] =
+        normed[pixel][word] =
             pack_bf16(silu(value.x * factor * gamma.x), silu(value.y * factor * gamma.y));
       }
       fence_for_copies();
       __syncthreads();
       const auto frame = [&](std::int32_t index) { return PixelsAt{0, at.column, at.row, index}; };
-      if (copies) store(p.normed, frame(p.history_frames + at.frame), shared.pixels);
+      if (copies) store(p.normed, frame(p.history_frames + at.frame), shared.normed());
       if (copies && row >= p.first_kept_row) {
         const std::int32_t slot = history_slot(at.frame);
         for (std::int32_t old = oldest_slot(at.frame);; ++old) {
@@ -215,13 +228,13 @@ __global__ void __launch_bounds__(kBoxes* kBoxThreads, kOutputBlocks<Way::kSize,
           wait_for_stores_to_read<0>();
           load_history(frame(old + 1));
         }
-        store(p.history, frame(slot), shared.pixels);
+        store(p.history, frame(slot), shared.normed());
         wait_for_stores_to_read<0>();
         if (row + step < p.rows) load_products(row + step);
       }
     }
     if (copies && p.adds && row + step < p.rows) {
-      wait_for_stores_to_read<0>();
+      wait_for_stores_to_read<kNorm ? kPending : 0>();  // but for the norm's
       load_added(row + step);
     }
   }
