@@ -71,14 +71,22 @@ std::size_t free_bytes() {
 
 class GoldenClipOnGpu : public testing::TestWithParam<Clip> {};
 
-TEST_P(GoldenClipOnGpu, DecodesAsDiffusersDoes) {
+// By kernels of ours and cuBLAS.
+TEST_P(GoldenClipOnGpu, DecodesAsDiffusersDoesInF32) {
   const Vae vae = Vae::open(golden(GetParam().checkpoint));
   for_each_video(GetParam(), [&](const TensorView& latents, const TensorView& video) {
-    CollectingSink f32, bf16;
-    vae.decode(latents, f32, on_gpu(Precision::kF32));
-    EXPECT_LE(largest_difference(f32, video), kTolerance);
-    vae.decode(latents, bf16, on_gpu(Precision::kBF16));
-    EXPECT_LE(largest_difference(bf16, video), GetParam().bf16_tolerance);
+    CollectingSink sink;
+    vae.decode(latents, sink, on_gpu(Precision::kF32));
+    EXPECT_LE(largest_difference(sink, video), kTolerance);
+  });
+}
+
+TEST_P(GoldenClipOnGpu, StaysNearDiffusersInBf16) {
+  const Vae vae = Vae::open(golden(GetParam().checkpoint));
+  for_each_video(GetParam(), [&](const TensorView& latents, const TensorView& video) {
+    CollectingSink sink;
+    vae.decode(latents, sink, on_gpu(Precision::kBF16));
+    EXPECT_LE(largest_difference(sink, video), GetParam().bf16_tolerance);
   });
 }
 
