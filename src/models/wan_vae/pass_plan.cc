@@ -14,10 +14,11 @@ namespace {
 // What a decode takes by itself: beyond this, larger passes bring almost nothing.
 constexpr std::size_t kUsualOnCpu = std::size_t{3} << 29;   // 1.5 GiB
 constexpr std::size_t kUsualOnGpu = std::size_t{15} << 29;  // 7.5 GiB
-// Where convolutions go through transforms, which read the history again for each pass.
-constexpr std::size_t kUsualOnHopper = std::size_t{23} << 29;  // 11.5 GiB
-constexpr std::int64_t kLongestSide = 1 << 16;                 // oneDNN counts sides in 32 bits
-constexpr std::size_t kLeftOnGpu = std::size_t{384} << 20;     // for libraries' code and workspaces
+// Where convolutions go through transforms, which read the history again for each pass: 16 GiB with
+// the largest weights and the libraries.
+constexpr std::size_t kUsualOnHopper = std::size_t{10} << 30;
+constexpr std::int64_t kLongestSide = 1 << 16;              // oneDNN counts sides in 32 bits
+constexpr std::size_t kLeftOnGpu = std::size_t{384} << 20;  // for libraries' code and workspaces
 
 // For a session and its weights.
 struct Room {
