@@ -1,4 +1,4 @@
-// Hopper's convolutions as the op runs them, against the direct kernel in f32.
+// Convolutions as the op runs them, Hopper's and one of cuDNN's, against the direct kernel in f32.
 #include <gtest/gtest.h>
 
 #include <cmath>
