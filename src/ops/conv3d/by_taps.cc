@@ -1,5 +1,8 @@
 #include "ops/conv3d/by_taps.h"
 
+#include <algorithm>
+#include <array>
+
 #include "device/check.h"
 #include "kernels/wan_vae/launch.h"
 #include "ops/conv3d/cuda.h"
@@ -9,37 +12,18 @@ namespace {
 
 constexpr std::int64_t kTaps = 9, kMiddleTap = 4;  // in space
 
-// The first step's, derived once. The bias goes with the middle tap, which no edge cuts off.
 struct TapFilters final : PackedWeights {
-  explicit TapFilters(Conv3dWeights of_taps) : weights(std::move(of_taps)) {}
+  explicit TapFilters(const Conv3dWeights& whole) : weights(weights_of_taps(whole)) {}
   Conv3dWeights weights;
 };
 
-// [out, in, time, 3, 3] to [space * out, in, time, 1, 1].
-std::shared_ptr<PackedWeights> make_filters(const Conv3dWeights& weights) {
-  const std::int64_t in = weights.in_channels(), out = weights.out_channels();
-  const std::int64_t row = in * weights.kernel().time;
-  const std::vector<float> values = weights.weight().to_f32();
-  std::vector<float> sorted(static_cast<std::size_t>(kTapChannels * row));
-  for (std::int64_t i = 0; i < std::ssize(values); ++i) {
-    const std::int64_t tap = i % kTaps, o = i / kTaps / row;
-    sorted[static_cast<std::size_t>((tap * out + o) * row + i / kTaps % row)] =
-        values[static_cast<std::size_t>(i)];
-  }
-  std::vector<float> bias(static_cast<std::size_t>(kTapChannels));
-  std::copy(weights.bias().begin(), weights.bias().end(), bias.begin() + kMiddleTap * out);
-  const std::array<std::int64_t, 5> shape = {kTapChannels, in, weights.kernel().time, 1, 1};
-  const std::array<std::int64_t, 1> bias_shape = {kTapChannels};
-  return std::make_shared<TapFilters>(
-      Conv3dWeights(Weight(std::move(sorted), shape), Weight(std::move(bias), bias_shape)));
-}
-
+// Derived once.
 std::shared_ptr<const TapFilters> tap_filters(const Conv3dWeights& weights) {
   return std::static_pointer_cast<const TapFilters>(weights.packed(
       [](const PackedWeights& candidate) {
         return dynamic_cast<const TapFilters*>(&candidate) != nullptr;
       },
-      [&] { return make_filters(weights); }));
+      [&] { return std::make_shared<TapFilters>(weights); }));
 }
 
 class ByTapsPlan final : public Conv3dPlan {
@@ -124,6 +108,24 @@ Conv3dProblem products_of_taps(const Conv3dProblem& problem) {
   products.out_channels = kTapChannels;
   products.kernel.height = products.kernel.width = 1;
   return products;
+}
+
+// [out, in, time, 3, 3] to [space * out, in, time, 1, 1].
+Conv3dWeights weights_of_taps(const Conv3dWeights& weights) {
+  const std::int64_t in = weights.in_channels(), out = weights.out_channels();
+  const std::int64_t row = in * weights.kernel().time;
+  const std::vector<float> values = weights.weight().to_f32();
+  std::vector<float> sorted(static_cast<std::size_t>(kTapChannels * row));
+  for (std::int64_t i = 0; i < std::ssize(values); ++i) {
+    const std::int64_t tap = i % kTaps, o = i / kTaps / row;
+    sorted[static_cast<std::size_t>((tap * out + o) * row + i / kTaps % row)] =
+        values[static_cast<std::size_t>(i)];
+  }
+  std::vector<float> bias(static_cast<std::size_t>(kTapChannels));
+  std::copy(weights.bias().begin(), weights.bias().end(), bias.begin() + kMiddleTap * out);
+  const std::array<std::int64_t, 5> shape = {kTapChannels, in, weights.kernel().time, 1, 1};
+  const std::array<std::int64_t, 1> bias_shape = {kTapChannels};
+  return {Weight(std::move(sorted), shape), Weight(std::move(bias), bias_shape)};
 }
 
 std::unique_ptr<Conv3dPlan> plan_by_taps(const Conv3dProblem& problem, const Conv3dWeights& weights,

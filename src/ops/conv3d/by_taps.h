@@ -14,8 +14,9 @@ inline constexpr std::int64_t kTapChannels = 128;
 
 // Why a problem is none for these steps; nothing where it is one.
 std::optional<std::string> refuse_by_taps(const Conv3dProblem& problem);
-// The first step.
+// The first step, and its weights. The bias goes with the middle tap, which no edge cuts off.
 Conv3dProblem products_of_taps(const Conv3dProblem& problem);
+Conv3dWeights weights_of_taps(const Conv3dWeights& weights);
 
 // `plan_products` plans the first step, whose weights outlive its plan; it writes `dtype`, f16 or
 // bf16.
