@@ -15,9 +15,11 @@ def read(path: Path) -> dict:
 PEERS_SIZE = (704, 1248)  # of diffusers' clip
 DECODES = {
     "vae_decode": "decode",
-    "vae_decode_sizes": "other sizes",
-    "vae_decode_streaming": "one latent frame a pass",
     "vae_decode_general": "--algorithm general",
+    "vae_decode_sizes": "other sizes",
+    "vae_decode_long": "longer clips",
+    "vae_decode_streaming": "one latent frame a pass",
+    "vae_decode_small": "--max-memory 8",
     "vae_decode_stream": "to YUV4MPEG2 on a pipe",
     "vae_decode_mp4": "to an mp4",
 }
@@ -64,6 +66,16 @@ def decode_lines(title: str, ours: dict, peer: dict) -> list[str]:
     return lines
 
 
+def kernel_lines(bench: dict) -> list[str]:
+    if not bench:
+        return []
+    shares: dict[str, list[float]] = {}
+    for kernel in bench["kernels"]:
+        shares.setdefault(kernel["name"], []).append(kernel["share"])
+    lines = ["kernel alone, at each of its sizes             share of cuBLAS's or a copy's rate"]
+    return lines + [f"{n:<46} {' '.join(f'{s:.2f}' for s in row)}" for n, row in shares.items()]
+
+
 def token_op_lines(ops: dict) -> list[str]:
     if not ops:
         return []
@@ -84,7 +96,9 @@ def main() -> None:
     lines = []
     for name, title in DECODES.items():
         lines += decode_lines(title, read(folder / f"{name}.json"), peer)
-    print("\n".join([*lines, *token_op_lines(read(folder / "token_ops.json"))]))
+    lines += kernel_lines(read(folder / "kernels.json"))
+    lines += token_op_lines(read(folder / "token_ops.json"))
+    print("\n".join(lines))
 
 
 if __name__ == "__main__":
