@@ -24,15 +24,16 @@ std::size_t Arena::first_fit(std::size_t bytes) const {
 }
 
 std::size_t Arena::planned(std::size_t bytes) {
-  require(next_ < sequence_.size() && sequence_[next_].bytes == bytes, "block ", next_, " of ",
-          bytes, " bytes is not the one that was planned");
-  return sequence_[next_++].offset;
+  const std::vector<Range>& places = followed_->places_;
+  require(next_ < places.size() && places[next_].bytes == bytes, "block ", next_, " of ", bytes,
+          " bytes is not the one that was planned");
+  return places[next_++].offset;
 }
 
 Arena::Block Arena::take(std::size_t bytes) {
   const std::size_t size = aligned(std::max<std::size_t>(bytes, 1));
-  const std::size_t index = follows_ ? next_ : sequence_.size();
-  const std::size_t offset = follows_ ? planned(size) : first_fit(size);
+  const std::size_t index = followed_ != nullptr ? next_ : sequence_.size();
+  const std::size_t offset = followed_ != nullptr ? planned(size) : first_fit(size);
   const std::size_t before = slab_ == nullptr ? out_ : offset;
   if (capacity_ > 0 && (size > capacity_ || before > capacity_ - size)) {
     fail(slab_ == nullptr ? ErrorKind::kOutOfMemory : ErrorKind::kInternal, "a pass needs ", size,
@@ -66,42 +67,43 @@ void Arena::bind(std::byte* slab, std::size_t bytes) {
   require(used_.empty(), "an arena was given a slab while blocks of it were in use");
   slab_ = slab;
   capacity_ = bytes;
-  follows_ = false;
+  followed_ = nullptr;
   sequence_.clear();
   calls_ = 0;
 }
 
-std::size_t Arena::compact() {
+Arena::Layout Arena::compact() const {
   require(slab_ == nullptr && used_.empty(), "only a sequence that is over can be laid out");
   std::vector<std::size_t> by_size(sequence_.size());
   std::iota(by_size.begin(), by_size.end(), std::size_t{0});
   std::stable_sort(by_size.begin(), by_size.end(), [&](std::size_t a, std::size_t b) {
     return sequence_[a].bytes > sequence_[b].bytes;
   });
-  std::vector<const Planned*> placed;  // sorted by offset
-  std::size_t needed = 0;
+  Layout layout;
+  layout.places_.resize(sequence_.size());
+  std::vector<std::size_t> placed;  // sorted by offset
   for (const std::size_t index : by_size) {
-    Planned& block = sequence_[index];
-    block.offset = 0;
-    for (const Planned* other : placed) {
-      if (other->end < block.begin || block.end < other->begin) continue;
-      if (other->offset >= block.offset + block.bytes) break;
-      block.offset = std::max(block.offset, other->offset + other->bytes);
+    const Planned& block = sequence_[index];
+    std::size_t offset = 0;
+    for (const std::size_t other : placed) {
+      if (sequence_[other].end < block.begin || block.end < sequence_[other].begin) continue;
+      const Range& taken = layout.places_[other];
+      if (taken.offset >= offset + block.bytes) break;
+      offset = std::max(offset, taken.offset + taken.bytes);
     }
     const auto after = std::upper_bound(
-        placed.begin(), placed.end(), block.offset,
-        [](std::size_t offset, const Planned* other) { return offset < other->offset; });
-    placed.insert(after, &block);
-    needed = std::max(needed, block.offset + block.bytes);
+        placed.begin(), placed.end(), offset,
+        [&](std::size_t at, std::size_t other) { return at < layout.places_[other].offset; });
+    placed.insert(after, index);
+    layout.places_[index] = {offset, block.bytes};
+    layout.bytes_ = std::max(layout.bytes_, offset + block.bytes);
   }
-  return needed;
+  return layout;
 }
 
-void Arena::follow(std::byte* slab, std::size_t bytes) {
-  require(used_.empty(), "an arena was given a slab while blocks of it were in use");
-  slab_ = slab;
-  capacity_ = bytes;
-  follows_ = true;
+void Arena::follow(const Layout& layout, std::byte* slab, std::size_t bytes) {
+  bind(slab, bytes);
+  followed_ = &layout;
   next_ = 0;
 }
 

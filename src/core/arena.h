@@ -11,6 +11,10 @@ namespace pantograph {
 // once to plan and once in earnest, gives the same offsets, so peak() is known before any memory is
 // taken. A sequence that is known whole can also be laid out with fewer gaps: see compact().
 class Arena {
+  struct Range {
+    std::size_t offset, bytes;
+  };
+
  public:
   static constexpr std::size_t kAlignment = 256;
   // The next multiple of it.
@@ -65,20 +69,25 @@ class Arena {
   [[nodiscard]] std::size_t peak() const { return peak_; }
   void reset_peak() { peak_ = 0; }
 
-  // Gives the blocks taken and given back since bind(nullptr) places that need less memory in all:
+  // Places for the blocks of one sequence, in its order.
+  class Layout {
+   public:
+    [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+   private:
+    friend class Arena;
+    std::vector<Range> places_;
+    std::size_t bytes_ = 0;
+  };
+  // Of the blocks taken and given back since bind(nullptr), in less memory than first fit needs:
   // the largest first, each in the first gap between those that are out at the same time.
-  // Returns what they need.
-  std::size_t compact();
-  // Like bind(), for the very sequence that was compacted, once.
-  void follow(std::byte* slab, std::size_t bytes);
+  [[nodiscard]] Layout compact() const;
+  // Like bind(), for the very sequence that was laid out, once. The layout outlives it.
+  void follow(const Layout& layout, std::byte* slab, std::size_t bytes);
 
  private:
-  struct Range {
-    std::size_t offset, bytes;
-  };
   struct Planned {
     std::size_t bytes, begin, end;  // the last two count calls
-    std::size_t offset = 0;
   };
   [[nodiscard]] std::size_t first_fit(std::size_t bytes) const;
   [[nodiscard]] std::size_t planned(std::size_t bytes);
@@ -89,8 +98,8 @@ class Arena {
   std::vector<Range> used_;  // sorted by offset
   std::vector<Planned> sequence_;
   std::size_t calls_ = 0, out_ = 0;  // while planning: of take and release, and bytes
-  bool follows_ = false;
-  std::size_t next_ = 0;  // of the sequence that is followed
+  const Layout* followed_ = nullptr;
+  std::size_t next_ = 0;  // of its places
 };
 
 }  // namespace pantograph

@@ -44,7 +44,7 @@ struct Planning {
       arena.bind(nullptr, limit);
       decoder.decode(pass, size, placeholder(clip, frames), clip.scale, first,
                      [&](const Pass& p, const FramesView& patches) { output.emit(p, patches); });
-      slab = std::max(slab, arena.compact());
+      slab = std::max(slab, arena.compact().bytes());
     }
   }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <set>
 
 #include "core/convert.h"
 #include "core/log.h"
@@ -73,14 +72,16 @@ Pass Session::pass(ops::PlanCache& plans, bool planning) {
 // passes that will run, as far as that is known: together, because some are chosen and compiled.
 void Session::plan_passes() {
   ops::PlanCache unused;
-  ops::PlanCache& whole = clip_.frames > 0 ? unused : plans_;
-  plan_pass(whole, plan_.size, plan_.size.latent_frames, true);
-  plan_pass(whole, plan_.size, plan_.size.latent_frames, false);
-  std::set<std::pair<std::int64_t, bool>> planned;
+  for (const bool first : {true, false}) {
+    if (clip_.frames > 0) {
+      plan_pass(unused, plan_.size.latent_frames, first);
+    } else {
+      layout(plan_.size.latent_frames, first);
+    }
+  }
   for (std::int64_t begin = 0, count = 0; begin < clip_.frames; begin += count) {
     count = next_pass(clip_.frames - begin);
-    const bool first = begin == 0;
-    if (planned.emplace(count, first).second) plan_pass(plans_, plan_.size, count, first);
+    layout(count, begin == 0);
   }
 }
 
@@ -91,10 +92,17 @@ std::int64_t Session::next_pass(std::int64_t frames_left) const {
   return rest == 0 ? plan_.size.latent_frames : rest & -rest;
 }
 
-void Session::plan_pass(ops::PlanCache& plans, const PassSize& size, std::int64_t frames,
-                        bool first) {
-  decoder_->decode(pass(plans, true), size, placeholder(clip_, frames), clip_.scale, first,
+void Session::plan_pass(ops::PlanCache& plans, std::int64_t frames, bool first) {
+  arena_.bind(nullptr, 0);
+  decoder_->decode(pass(plans, true), plan_.size, placeholder(clip_, frames), clip_.scale, first,
                    [&](const Pass& p, const FramesView& patches) { output_.emit(p, patches); });
+}
+
+const Arena::Layout& Session::layout(std::int64_t frames, bool first) {
+  const auto known = layouts_.find({frames, first});
+  if (known != layouts_.end()) return known->second;
+  plan_pass(plans_, frames, first);
+  return layouts_.emplace(std::pair(frames, first), arena_.compact()).first->second;
 }
 
 void Session::prepare() {
@@ -143,12 +151,10 @@ void Session::push(const TensorView& latents, FrameSink& sink) {
   for (std::int64_t begin = 0, count = 0; begin < frames; begin += count) {
     count = next_pass(frames - begin);
     const bool first = pushed_ == 0;
-    // The memory of a pass was counted, but its convolutions may be new.
-    arena_.bind(nullptr, 0);
-    plan_pass(plans_, plan_.size, count, first);
-    arena_.compact();
+    // The memory of any pass was counted, but this one's convolutions may be new.
+    const Arena::Layout& places = layout(count, first);
     prepare();
-    arena_.follow(slab_.data(), slab_.bytes());
+    arena_.follow(places, slab_.data(), slab_.bytes());
     decoder_->decode(pass(plans_, false), plan_.size, latents.slice(1, begin, count), clip_.scale,
                      first,
                      [&](const Pass& p, const FramesView& patches) { output_.emit(p, patches); });

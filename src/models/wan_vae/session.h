@@ -1,8 +1,10 @@
 // One clip's decode: the pass size chosen, the memory planned and taken, the history.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "models/wan_vae/decoder.h"
 #include "models/wan_vae/frame_output.h"
@@ -31,7 +33,9 @@ class Session {
  private:
   void load_weights();
   void plan_passes();
-  void plan_pass(ops::PlanCache& plans, const PassSize& size, std::int64_t frames, bool first);
+  void plan_pass(ops::PlanCache& plans, std::int64_t frames, bool first);
+  // Of a pass, whose convolutions are among those that prepare() makes ready.
+  const Arena::Layout& layout(std::int64_t frames, bool first);
   void prepare();
   void check(const TensorView& latents) const;
   [[nodiscard]] std::optional<std::int64_t> first_bad_frame(const TensorView& latents) const;
@@ -46,6 +50,7 @@ class Session {
   double weight_seconds_ = 0;
   PassPlan plan_;
   Arena arena_;
+  std::map<std::pair<std::int64_t, bool>, Arena::Layout> layouts_;  // by layout()'s arguments
   ops::PlanCache plans_;
   CausalState state_;
   FrameOutput output_;
