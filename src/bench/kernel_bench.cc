@@ -14,10 +14,12 @@
 #include "core/random.h"
 #include "device/check.h"
 #include "device/memory.h"
+#include "device/timing.h"
 #include "kernels/hopper/component_gemm.h"
 #include "kernels/wan_vae/launch.h"
 #include "kernels/winograd/upsample.h"
 #include "kernels/winograd/winograd.h"
+#include "ops/conv3d/by_taps.h"
 
 namespace pantograph::bench {
 namespace {
@@ -26,8 +28,6 @@ using geometry::DuplicateUpsample, geometry::WinogradTiles;
 using Launch = std::function<cudaError_t(cudaStream_t)>;
 
 constexpr std::int64_t kMostChannels = 2048;  // of a bias or gamma
-constexpr std::int64_t kPartChannels = 128;   // columns of the last layer's product
-constexpr std::int64_t kElement = 2;          // bytes of a bf16 or an f16
 
 std::string text(const FramesCase& c) {
   return join(c.frames, " x ", c.height, " x ", c.width, " x ", c.channels);
@@ -146,21 +146,9 @@ class Bench {
   // Milliseconds of each launch, one right after the other.
   [[nodiscard]] std::vector<double> burst(const Launch& launch) const {
     constexpr int kWarmUp = 3, kTimed = 20;
-    auto* stream = static_cast<cudaStream_t>(stream_.get());
-    std::vector<device::Event> events(kTimed + 1);
-    for (device::Event& event : events) event = device::Event(device::create_event(true));
-    for (int i = 0; i < kWarmUp; ++i) device::check(launch(stream));
-    for (int i = 0; i < kTimed; ++i) {
-      device::record(events[i].get(), stream);
-      device::check(launch(stream));
-    }
-    device::record(events.back().get(), stream);
-    device::wait(events.back().get());
-    std::vector<double> times;
-    for (int i = 0; i < kTimed; ++i) {
-      times.push_back(device::milliseconds(events[i].get(), events[i + 1].get()));
-    }
-    return times;
+    const auto run = [&] { device::check(launch(static_cast<cudaStream_t>(stream_.get()))); };
+    for (int i = 0; i < kWarmUp; ++i) run();
+    return device::time_each(kTimed, stream_.get(), run);
   }
 
   // Bytes read and written a second.
@@ -314,13 +302,13 @@ class Bench {
   }
 
   void sum_taps() {
-    const device::Memory parts = numbers(DType::kF16, kPatches.positions() * kPartChannels);
+    const device::Memory parts = numbers(DType::kF16, kPatches.positions() * ops::kTapChannels);
     const device::Memory y = frames(kPatches);
     const kernels::SumTaps p{.frames = kPatches.frames,
                              .height = kPatches.height,
                              .width = kPatches.width,
                              .channels = kPatches.channels,
-                             .part_channels = kPartChannels,
+                             .part_channels = ops::kTapChannels,
                              .parts = parts.data(),
                              .y = y.data()};
     moves("sum_taps", text(kPatches), sum_taps_bytes(kPatches),

@@ -7,8 +7,6 @@ namespace {
 
 using geometry::WinogradUpsample;
 
-constexpr std::int64_t kElement = 2;  // bytes of a bf16 or an f16
-
 // Read, written in front of the norm, and written again with the last frames.
 std::int64_t moved(std::int64_t history_frames) {
   return 3 * history_frames;

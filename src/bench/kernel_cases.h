@@ -11,6 +11,7 @@
 
 namespace pantograph::bench {
 
+inline constexpr std::int64_t kElement = 2;  // bytes of a bf16 or an f16
 // Of the causal convolutions: taps in time, and the frames that they keep.
 inline constexpr std::int64_t kTaps = 3, kHistory = kTaps - 1;
 

@@ -9,6 +9,7 @@
 #include "device/check.h"
 #include "device/cublas_lt.h"
 #include "device/memory.h"
+#include "device/timing.h"
 #include "kernels/wan_vae/compare.h"
 
 namespace pantograph::bench {
@@ -36,11 +37,7 @@ MatrixRate matrix_rate() {
   device::synchronize(nullptr);  // the memory's clearing
   device::check(kernels::fill_random(DType::kBF16, a.data(), kSize * kSize, 1, native));
   device::check(kernels::fill_random(DType::kBF16, b.data(), kSize * kSize, 2, native));
-  std::vector<device::Event> events;
-  for (int run = 0; run <= kProducts; ++run) {
-    events.emplace_back(device::create_event(true));
-    device::record(events.back().get(), stream.get());
-    if (run == kProducts) break;
+  std::vector<double> times = device::time_each(kProducts, stream.get(), [&] {
     device::multiply({.rows = kSize,
                       .columns = kSize,
                       .depth = kSize,
@@ -54,12 +51,7 @@ MatrixRate matrix_rate() {
                       .c = c.data(),
                       .c_stride = kSize},
                      workspace.data(), stream.get());
-  }
-  device::wait(events.back().get());
-  std::vector<double> times;
-  for (int run = 0; run < kProducts; ++run) {
-    times.push_back(device::milliseconds(events[run].get(), events[run + 1].get()));
-  }
+  });
   const std::span<double> all = times;
   return {.burst = rate(all.subspan(5, 20)), .sustained = rate(all.last(200))};
 }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "device/check.h"
+#include "device/timing.h"
 #include "kernels/wan_vae/compare.h"
 #include "kernels/wan_vae/launch.h"
 #include "ops/conv3d/cuda_direct.h"
@@ -40,9 +41,12 @@ Trial::Trial(const Conv3dProblem& problem, const CudaWeights& weights, const Scr
 
 double Trial::milliseconds(const Engine& engine, double window) const {
   run(engine);  // warms up
-  std::vector<double> times = timed(engine, kLeastRuns);
+  const auto time = [&](int runs) {
+    return device::time_each(runs, stream_, [&] { run(engine); });
+  };
+  std::vector<double> times = time(kLeastRuns);
   const double runs = window / times.back();
-  if (runs > kLeastRuns) times = timed(engine, static_cast<int>(std::min(runs, kMostRuns)));
+  if (runs > kLeastRuns) times = time(static_cast<int>(std::min(runs, kMostRuns)));
   const auto steady = times.begin() + std::ssize(times) / 2;
   std::sort(steady, times.end());
   return steady[(times.end() - steady - 1) / 2];
@@ -101,21 +105,6 @@ void Trial::run(const Engine& engine) const {
                                         .bias = static_cast<const float*>(pointers_.bias),
                                         .y = pointers_.y},
                                        stream_));
-}
-
-std::vector<double> Trial::timed(const Engine& engine, int runs) const {
-  std::vector<device::Event> events;
-  for (int i = 0; i <= runs; ++i) {
-    if (i > 0) run(engine);
-    events.emplace_back(device::create_event(true));
-    device::record(events.back().get(), stream_);
-  }
-  device::wait(events.back().get());
-  std::vector<double> times;
-  for (int i = 0; i < runs; ++i) {
-    times.push_back(device::milliseconds(events[i].get(), events[i + 1].get()));
-  }
-  return times;
 }
 
 std::size_t Trial::window_bytes(std::int64_t positions) const {

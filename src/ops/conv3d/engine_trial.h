@@ -3,8 +3,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <vector>
-
 #include "ops/conv3d/engine_choice.h"
 
 namespace pantograph::ops::cudnn {
@@ -24,7 +22,6 @@ class Trial {
 
  private:
   void run(const Engine& engine) const;
-  [[nodiscard]] std::vector<double> timed(const Engine& engine, int runs) const;
   [[nodiscard]] std::size_t window_bytes(std::int64_t positions) const;
   [[nodiscard]] std::byte* result(std::int64_t position) const;
 
