@@ -28,15 +28,15 @@ std::shared_ptr<const TapFilters> tap_filters(const Conv3dWeights& weights) {
 
 class ByTapsPlan final : public Conv3dPlan {
  public:
-  ByTapsPlan(const Conv3dProblem& problem, const Conv3dWeights& weights, DType dtype,
-             const PlanConv3d& plan_products)
+  ByTapsPlan(const Conv3dProblem& problem, const Conv3dWeights& weights,
+             const Conv3dImplementation& products, DType dtype)
       : products_{.dtype = dtype,
                   .frames = problem.frames,
                   .height = problem.height,
                   .width = problem.width,
                   .channels = kTapChannels},
         filters_(tap_filters(weights)),
-        first_(plan_products(products_of_taps(problem), filters_->weights)) {}
+        first_(products.plan(products_of_taps(problem), filters_->weights)) {}
 
   [[nodiscard]] std::size_t workspace_bytes() const override {
     return products_at() + products_.bytes();
@@ -85,10 +85,7 @@ class CudnnByTaps final : public Conv3dImplementation {
   }
   [[nodiscard]] std::unique_ptr<Conv3dPlan> plan(const Conv3dProblem& problem,
                                                  const Conv3dWeights& weights) const override {
-    return plan_by_taps(problem, weights, DType::kBF16,
-                        [](const Conv3dProblem& products, const Conv3dWeights& filters) {
-                          return cudnn_conv3d().plan(products, filters);
-                        });
+    return plan_by_taps(problem, weights, cudnn_conv3d(), DType::kBF16);
   }
 };
 
@@ -129,8 +126,8 @@ Conv3dWeights weights_of_taps(const Conv3dWeights& weights) {
 }
 
 std::unique_ptr<Conv3dPlan> plan_by_taps(const Conv3dProblem& problem, const Conv3dWeights& weights,
-                                         DType dtype, const PlanConv3d& plan_products) {
-  return std::make_unique<ByTapsPlan>(problem, weights, dtype, plan_products);
+                                         const Conv3dImplementation& products, DType dtype) {
+  return std::make_unique<ByTapsPlan>(problem, weights, products, dtype);
 }
 
 const Conv3dImplementation& cudnn_by_taps_conv3d() {

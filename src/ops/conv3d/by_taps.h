@@ -2,8 +2,9 @@
 // nine taps, which are enough channels to fill a product of matrices, and then their sums.
 #pragma once
 
-#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "ops/conv3d/conv3d.h"
 
@@ -18,11 +19,8 @@ std::optional<std::string> refuse_by_taps(const Conv3dProblem& problem);
 Conv3dProblem products_of_taps(const Conv3dProblem& problem);
 Conv3dWeights weights_of_taps(const Conv3dWeights& weights);
 
-// `plan_products` plans the first step, whose weights outlive its plan; it writes `dtype`, f16 or
-// bf16.
-using PlanConv3d = std::function<std::unique_ptr<Conv3dPlan>(const Conv3dProblem& problem,
-                                                             const Conv3dWeights& weights)>;
+// The first step by `products`, which writes `dtype`, f16 or bf16.
 std::unique_ptr<Conv3dPlan> plan_by_taps(const Conv3dProblem& problem, const Conv3dWeights& weights,
-                                         DType dtype, const PlanConv3d& plan_products);
+                                         const Conv3dImplementation& products, DType dtype);
 
 }  // namespace pantograph::ops

@@ -101,11 +101,8 @@ class HopperGemm final : public Conv3dImplementation {
   }
   [[nodiscard]] std::unique_ptr<Conv3dPlan> plan(const Conv3dProblem& problem,
                                                  const Conv3dWeights& weights) const override {
-    const auto plan_pixels = [](const Conv3dProblem& pixels, const Conv3dWeights& filters) {
-      return std::make_unique<PixelPlan>(pixels, filters);
-    };
-    if (!is_narrow(problem)) return plan_pixels(problem, weights);
-    return plan_by_taps(problem, weights, DType::kF16, plan_pixels);
+    if (is_narrow(problem)) return plan_by_taps(problem, weights, *this, DType::kF16);
+    return std::make_unique<PixelPlan>(problem, weights);
   }
 };
 
