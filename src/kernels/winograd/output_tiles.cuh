@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(kBoxes* kBoxThreads, kOutputBlocks<Way::kSize,
   auto* pixels = shared.pixels[thread / kBoxThreads];
   auto* normed = shared.normed()[thread / kBoxThreads];
   // Boxes that may still be on their way out of one room when the other is written.
-  constexpr int kPending = (Shared::kRooms - 1) * kBoxes;
+  constexpr int kPending = kNorm ? (Shared::kRooms - 1) * kBoxes : 0;
   const int word = thread % kBoxThreads;        // of a box's rows
   const bool copies = thread == kThreads - 32;  // not of the warps that sum up the squares
   if (copies) {
@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(kBoxes* kBoxThreads, kOutputBlocks<Way::kSize,
     }
     fence_for_copies();
     // Of y, before the next takes its place; what is added has waited for it already.
-    if (copies && !p.adds && p.has_y) wait_for_stores_to_read<kNorm ? kPending : 0>();
+    if (copies && !p.adds && p.has_y) wait_for_stores_to_read<kPending>();
     __syncthreads();
     const PixelsAt at = p.tiling.pixels(row, 0);
     if (copies) {
@@ -234,7 +234,7 @@ __global__ void __launch_bounds__(kBoxes* kBoxThreads, kOutputBlocks<Way::kSize,
       }
     }
     if (copies && p.adds && row + step < p.rows) {
-      wait_for_stores_to_read<kNorm ? kPending : 0>();  // but for the norm's
+      wait_for_stores_to_read<kPending>();  // but for the norm's
       load_added(row + step);
     }
   }
