@@ -14,6 +14,7 @@
 
 #include "kernels/common/processors.h"
 #include "kernels/winograd/maps.h"
+#include "kernels/winograd/silu.cuh"
 #include "kernels/winograd/sum_scattered.cuh"
 #include "kernels/winograd/tile.cuh"
 #include "kernels/winograd/winograd.h"
@@ -53,10 +54,6 @@ struct OutputArguments {
   std::int32_t first_kept_row;  // from here on, rows become history
   bool adds, has_y;
 };
-
-__device__ inline float silu(float v) {
-  return __fdividef(v, 1.0F + __expf(-v));
-}
 
 // Blocks that a multiprocessor should hold: 32, 24 and 16 warps for tiles of 2, 4 and 6.
 template <int kSize, int kBoxes>
@@ -167,21 +164,25 @@ __global__ void __launch_bounds__(kBoxes* kBoxThreads, kOutputBlocks<Way::kSize,
       float low[kSize], high[kSize];
       Way::transform(half_low[i], low);
       Way::transform(half_high[i], high);
+      float2 more[kSize] = {};
+      if (p.adds) {
+#pragma unroll
+        for (int j = 0; j < kSize; ++j) more[j] = added.at(i, j);
+      }
+      std::uint32_t packed[kSize];
 #pragma unroll
       for (int j = 0; j < kSize; ++j) {
-        const int pixel = i * kSize + j;
-        float2 value = {low[j] * unscale + bias.x, high[j] * unscale + bias.y};
-        if (p.adds) {
-          const float2 more = added.at(i, j);
-          value.x += more.x, value.y += more.y;
-        }
-        const std::uint32_t packed = pack_bf16(value.x, value.y);
-        if (p.has_y) pixels[pixel][word] = packed;
+        packed[j] = pack_bf16(low[j] * unscale + bias.x + more[j].x,
+                              high[j] * unscale + bias.y + more[j].y);
         if constexpr (kNorm) {
-          const float2 kept = unpack_bf16(packed);
-          rounded[pixel] = packed;
-          squares[pixel] = kept.x * kept.x + kept.y * kept.y;
+          const float2 kept = unpack_bf16(packed[j]);
+          rounded[i * kSize + j] = packed[j];
+          squares[i * kSize + j] = kept.x * kept.x + kept.y * kept.y;
         }
+      }
+      if (p.has_y) {
+#pragma unroll
+        for (int j = 0; j < kSize; ++j) pixels[i * kSize + j][word] = packed[j];
       }
     }
     if constexpr (kNorm) {
@@ -201,17 +202,27 @@ __global__ void __launch_bounds__(kBoxes* kBoxThreads, kOutputBlocks<Way::kSize,
 #pragma unroll
         for (int warp = 0; warp < kThreads / 32; ++warp) sum += shared.squares[warp][thread];
         constexpr float kChannels = kBoxes * kChannelsOfBox;
-        shared.factors[thread] = sqrtf(kChannels) / fmaxf(sqrtf(sum), 1e-12F);
+        shared.factors[thread] = sqrtf(kChannels) * fminf(rsqrtf(sum), 1e12F);
       }
       // Of y or, where the norm has a room of its own, of the norm before.
       if (copies) p.has_y ? wait_for_stores_to_read<kPending>() : wait_for_stores_to_read<0>();
       __syncthreads();
+      // A few at a time: for all that the compiler knows, what is stored changes factors.
+      constexpr int kAtOnce = 4;
 #pragma unroll
-      for (int pixel = 0; pixel < kPixels; ++pixel) {
-        const float2 value = unpack_bf16(rounded[pixel]);
-        const float factor = shared.factors[pixel];
-        normed[pixel][word] =
-            pack_bf16(silu(value.x * factor * gamma.x), silu(value.y * factor * gamma.y));
+      for (int first = 0; first < kPixels; first += kAtOnce) {
+        std::uint32_t made[kAtOnce];
+        float factors[kAtOnce];
+#pragma unroll
+        for (int k = 0; k < kAtOnce; ++k) factors[k] = shared.factors[first + k];
+#pragma unroll
+        for (int k = 0; k < kAtOnce; ++k) {
+          const float2 value = unpack_bf16(rounded[first + k]);
+          const float2 y = silu({value.x * factors[k] * gamma.x, value.y * factors[k] * gamma.y});
+          made[k] = pack_bf16(y.x, y.y);
+        }
+#pragma unroll
+        for (int k = 0; k < kAtOnce; ++k) normed[first + k][word] = made[k];
       }
       fence_for_copies();
       __syncthreads();

@@ -49,12 +49,12 @@ __device__ inline std::uint32_t pack_f16(float low, float high) {
   return word;
 }
 
-// Bulk copies want their shared memory aligned.
+// Bulk copies want their shared memory aligned. By an offset, so that the compiler still knows that
+// it is shared memory and need not find out at each access.
 template <typename T>
 __device__ T& aligned_shared(std::byte* memory) {
-  constexpr std::uintptr_t kAlignment = 128;
-  return *reinterpret_cast<T*>((reinterpret_cast<std::uintptr_t>(memory) + kAlignment - 1) /
-                               kAlignment * kAlignment);
+  constexpr std::uint32_t kAlignment = 128;
+  return *reinterpret_cast<T*>(memory + (0 - shared_address(memory)) % kAlignment);
 }
 template <typename T>
 inline constexpr int kSharedBytesOf = static_cast<int>(sizeof(T)) + 128;
