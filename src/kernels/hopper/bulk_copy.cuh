@@ -20,6 +20,21 @@ __device__ inline void prefetch_map(const CUtensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
 
+// How long the L2 cache should hold what is copied, compared with the rest.
+struct CachePolicy {
+  std::uint64_t bits;
+};
+__device__ inline CachePolicy keep_longest() {
+  CachePolicy policy;
+  asm volatile("createpolicy.fractional.L2::evict_last.b64 %0;" : "=l"(policy.bits));
+  return policy;
+}
+__device__ inline CachePolicy keep_least() {
+  CachePolicy policy;
+  asm volatile("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(policy.bits));
+  return policy;
+}
+
 // To this block's shared memory; the bytes arrive at `barrier`.
 __device__ inline void load_box(const CUtensorMap& map, BoxAt at, void* target,
                                 std::uint64_t* barrier) {
@@ -36,6 +51,16 @@ __device__ inline void load_box(const CUtensorMap& map, PixelsAt at, void* targe
       " [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(shared_address(target)),
       "l"(&map), "r"(shared_address(barrier)), "r"(at.channel), "r"(at.column), "r"(at.row),
       "r"(at.frame)
+      : "memory");
+}
+
+__device__ inline void load_box(const CUtensorMap& map, PixelsAt at, void* target,
+                                std::uint64_t* barrier, CachePolicy policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      ".L2::cache_hint [%0], [%1, {%3, %4, %5, %6}], [%2], %7;" ::"r"(shared_address(target)),
+      "l"(&map), "r"(shared_address(barrier)), "r"(at.channel), "r"(at.column), "r"(at.row),
+      "r"(at.frame), "l"(policy.bits)
       : "memory");
 }
 
@@ -62,6 +87,15 @@ __device__ inline void store_box(const CUtensorMap& map, PixelsAt at, const void
       "cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], [%1];\n"
       "cp.async.bulk.commit_group;" ::"l"(&map),
       "r"(shared_address(source)), "r"(at.channel), "r"(at.column), "r"(at.row), "r"(at.frame)
+      : "memory");
+}
+__device__ inline void store_box(const CUtensorMap& map, BoxAt at, const void* source,
+                                 CachePolicy policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.global.shared::cta.bulk_group.L2::cache_hint [%0, {%2, %3, %4}],"
+      " [%1], %5;\n"
+      "cp.async.bulk.commit_group;" ::"l"(&map),
+      "r"(shared_address(source)), "r"(at.x), "r"(at.y), "r"(at.z), "l"(policy.bits)
       : "memory");
 }
 // Until all but the last `kPending` of this thread's stores have read their source.

@@ -15,7 +15,7 @@ namespace pantograph::kernels {
 // bytes over all banks, as products and stmatrix want them.
 enum class Swizzle : std::uint8_t { kNone, kBanks };
 
-// A dense tensor of 16-bit elements, sizes and box innermost first. The address and the innermost
+// A dense tensor of bf16, f16 or i32, sizes and box innermost first. The address and the innermost
 // rows must be multiples of 16 bytes, and no size beyond 2^31.
 cudaError_t make_tensor_map(CUtensorMap& map, DType dtype, const void* data,
                             std::span<const std::int64_t> sizes, std::span<const std::uint32_t> box,

@@ -7,12 +7,13 @@ namespace {
 
 template <int kSize>
 struct Way {
-  static constexpr int kInputs = kSize + 2, kBlocks = kSize == 2 ? 8 : 2;
+  static constexpr int kInputs = kSize + 2, kChannelsOfElement = 1;
+  static constexpr int kBuffers = 3, kBlocks = kSize == 2 ? 8 : 2;
   Tiling tiling;
 
   static __device__ float scale() { return 1; }
-  __device__ PixelsAt pixels(std::int32_t row, std::int32_t channel) const {
-    PixelsAt at = tiling.pixels(row, channel);
+  __device__ PixelsAt pixels(std::int32_t row, std::int32_t element) const {
+    PixelsAt at = tiling.pixels(row, element);
     --at.row, --at.column;  // the halo
     return at;
   }

@@ -6,16 +6,18 @@
 namespace pantograph::kernels {
 namespace {
 
+template <int kChannels>  // of an element
 struct Way {
-  static constexpr int kInputs = geometry::WinogradUpsample::kInputs, kBlocks = 8;
+  static constexpr int kInputs = geometry::WinogradUpsample::kInputs;
+  static constexpr int kChannelsOfElement = kChannels, kBuffers = 2, kBlocks = 12 / kChannels;
   Tiling tiling;
-  std::int32_t copies, channels;
+  std::int32_t copies, elements;  // of a pixel of a copy
   F16Range range;
 
   __device__ float scale() const { return scale_for(range); }
-  __device__ PixelsAt pixels(std::int32_t row, std::int32_t channel) const {
-    PixelsAt at = tiling.pixels(row, channel);
-    at.channel += at.frame % copies * channels;
+  __device__ PixelsAt pixels(std::int32_t row, std::int32_t element) const {
+    PixelsAt at = tiling.pixels(row, element);
+    at.channel += at.frame % copies * elements;
     at.frame /= copies;
     --at.row, --at.column;  // the halo
     return at;
@@ -25,25 +27,31 @@ struct Way {
   }
 };
 
-}  // namespace
-
-cudaError_t upsample_input(const UpsampleInput& p, cudaStream_t stream) {
-  const std::int64_t rows = p.frames * p.tiles.per_frame(), chunks = p.channels / kChannelsOfBox;
-  if (rows == 0) return cudaSuccess;
-  InputArguments<Way> arguments{};
+template <int kChannels>
+cudaError_t run(const UpsampleInput& p, cudaStream_t stream) {
+  const std::int64_t rows = p.frames * p.tiles.per_frame();
+  const std::int64_t elements = p.channels / kChannels, chunks = elements / kElementsOfBox;
+  InputArguments<Way<kChannels>> arguments{};
   cudaError_t status = map_pixels(arguments.x, p.x, p.frames / p.copies, p.tiles,
-                                  p.copies * p.channels, Way::kInputs);
+                                  p.copies * p.channels, Way<kChannels>::kInputs, kChannels);
   if (status == cudaSuccess) {
-    status = map_components(arguments.v, p.v, p.tiles.components(), rows, p.channels);
+    status = map_components(arguments.v, p.v, p.tiles.components(), rows, p.channels, kChannels);
   }
   if (status != cudaSuccess) return status;
-  arguments.way = {.tiling = tiling(p.tiles),
-                   .copies = static_cast<std::int32_t>(p.copies),
-                   .channels = static_cast<std::int32_t>(p.channels),
-                   .range = p.range};
+  arguments.way.tiling = tiling(p.tiles);
+  arguments.way.copies = static_cast<std::int32_t>(p.copies);
+  arguments.way.elements = static_cast<std::int32_t>(elements);
+  arguments.way.range = p.range;
   arguments.chunks = static_cast<std::int32_t>(chunks);
   arguments.parts = rows * chunks;
   return launch_input_ring(arguments, stream);
+}
+
+}  // namespace
+
+cudaError_t upsample_input(const UpsampleInput& p, cudaStream_t stream) {
+  if (p.frames * p.tiles.per_frame() == 0) return cudaSuccess;
+  return p.channels % (2 * kElementsOfBox) == 0 ? run<2>(p, stream) : run<1>(p, stream);
 }
 
 }  // namespace pantograph::kernels
