@@ -9,7 +9,7 @@ namespace {
 template <int kChannels>  // of an element
 struct Way {
   static constexpr int kInputs = geometry::WinogradUpsample::kInputs;
-  static constexpr int kChannelsOfElement = kChannels, kBuffers = 2, kBlocks = 12 / kChannels;
+  static constexpr int kChannelsOfElement = kChannels, kBuffers = 4, kBlocks = 6 / kChannels;
   Tiling tiling;
   std::int32_t copies, elements;  // of a pixel of a copy
   F16Range range;
