@@ -190,6 +190,7 @@ class HopperGemmConv3d : public test::OnHopper, public testing::WithParamInterfa
 
 TEST_P(HopperGemmConv3d, AgreesWithTheDirectSums) {
   expect_near_direct(hopper_gemm_conv3d(), GetParam(), false, kRounding);
+  if (GetParam().side == 1) expect_near_direct(hopper_gemm_conv3d(), GetParam(), true, kRounding);
 }
 
 INSTANTIATE_TEST_SUITE_P(OnePixel, HopperGemmConv3d,
@@ -202,6 +203,10 @@ const auto kToFewChannels =
     testing::Values(Case{1, 1, 1, 256, 12}, Case{3, 1, 7, 256, 12}, Case{4, 6, 1, 256, 12},
                     Case{2, 13, 31, 256, 12}, Case{2, 5, 3, 64, 4}, Case{1, 40, 70, 256, 12, 1});
 INSTANTIATE_TEST_SUITE_P(ToFewChannels, HopperGemmConv3d, kToFewChannels);
+INSTANTIATE_TEST_SUITE_P(FromFewChannels, HopperGemmConv3d,
+                         testing::Values(Case{1, 1, 1, 48, 256}, Case{2, 1, 9, 48, 1024},
+                                         Case{3, 11, 13, 48, 1024}, Case{2, 5, 1, 8, 256, 1},
+                                         Case{1, 30, 52, 64, 512}));
 
 class CudnnByTapsConv3d : public testing::TestWithParam<Case> {};
 

@@ -219,10 +219,49 @@ TEST_F(WanVaeEndKernels, UnpatchifyMakesPicturesOfEachLayout) {
   });
 }
 
+struct PatchesCase {
+  Shape x;
+  std::int64_t channels;  // of a patch
+};
+
+TEST_F(WanVaeEndKernels, GatherPatchesTakesWhatIsAroundEachPixel) {
+  constexpr PatchesCase kCases[] = {
+      {{1, 1, 1, 8}, 72}, {{2, 3, 5, 48}, 448}, {{3, 1, 7, 8}, 128}, {{1, 9, 1, 64}, 576}};
+  for (const PatchesCase& c : kCases) {
+    SCOPED_TRACE(testing::Message() << "case " << &c - kCases);
+    const std::vector<float> values = test::numbers(c.x.elements(), 1);
+    const Shape out{c.x.frames, c.x.height, c.x.width, c.channels};
+    const GuardedArray x(values, DType::kBF16), patches(out.elements());
+    test::run(gather_patches({.frames = c.x.frames,
+                              .height = c.x.height,
+                              .width = c.x.width,
+                              .channels = c.x.channels,
+                              .patch_channels = c.channels,
+                              .x = x.data(),
+                              .patches = patches.data()},
+                             nullptr));
+    const auto expected = [&](auto frame, auto row, auto column, auto channel) -> double {
+      const std::int64_t tap = channel / c.x.channels;
+      const std::int64_t r = row + tap / 3 - 1, s = column + tap % 3 - 1;
+      if (tap >= 9 || r < 0 || r >= c.x.height || s < 0 || s >= c.x.width) return 0;
+      return test::rounded(values[c.x.at(frame, r, s, channel % c.x.channels)], DType::kBF16);
+    };
+    test::expect_rounded(patches, DType::kBF16, test::elements(out, expected));
+  }
+}
+
+TEST_F(WanVaeEndKernels, GatherPatchesRefusesChannelsThatDoNotFit) {
+  EXPECT_EQ(gather_patches({.channels = 12, .patch_channels = 128}, nullptr),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(gather_patches({.channels = 8, .patch_channels = 76}, nullptr), cudaErrorInvalidValue);
+  EXPECT_EQ(gather_patches({.channels = 8, .patch_channels = 64}, nullptr), cudaErrorInvalidValue);
+}
+
 TEST_F(WanVaeEndKernels, TakeNoFramesAndNoOtherType) {
   EXPECT_EQ(load_latents({}, nullptr), cudaSuccess);
   EXPECT_EQ(first_frame_not_finite({}, nullptr, nullptr), cudaSuccess);
   EXPECT_EQ(unpatchify({}, nullptr), cudaSuccess);
+  EXPECT_EQ(gather_patches({}, nullptr), cudaSuccess);
   EXPECT_EQ(
       load_latents({.dtype = DType::kF16, .frames = 1, .height = 1, .width = 1, .channels = 1},
                    nullptr),

@@ -103,6 +103,16 @@ struct BiasResidual {
 };
 cudaError_t bias_residual(const BiasResidual& problem, cudaStream_t stream);
 
+// patches [frames, height, width, patch_channels] from x [frames, height, width, channels], bf16:
+// the channels of the 3 x 3 pixels around each one, row by row, zeros where there are none and in
+// what is left of patch_channels. Multiples of 8 channels, aligned to 16 bytes.
+struct GatherPatches {
+  std::int64_t frames = 0, height = 0, width = 0, channels = 0, patch_channels = 0;
+  const void* x = nullptr;
+  void* patches = nullptr;
+};
+cudaError_t gather_patches(const GatherPatches& problem, cudaStream_t stream);
+
 // y [frames, height, width, channels], bf16, = the sum over the taps (i, j) of a 3 x 3 convolution
 // of parts [frames, height, width, part_channels], f16 or bf16, at row + i - 1 and column + j - 1,
 // channels from (3 i + j) channels on; what lies outside of a frame counts as zero. A multiple of 4

@@ -6,53 +6,28 @@
 #include "device/check.h"
 #include "kernels/wan_vae/launch.h"
 #include "ops/conv3d/cuda.h"
+#include "ops/conv3d/two_steps.h"
 
 namespace pantograph::ops {
 namespace {
 
 constexpr std::int64_t kTaps = 9, kMiddleTap = 4;  // in space
 
-struct TapFilters final : PackedWeights {
-  explicit TapFilters(const Conv3dWeights& whole) : weights(weights_of_taps(whole)) {}
-  Conv3dWeights weights;
-};
-
-// Derived once.
-std::shared_ptr<const TapFilters> tap_filters(const Conv3dWeights& weights) {
-  return std::static_pointer_cast<const TapFilters>(weights.packed(
-      [](const PackedWeights& candidate) {
-        return dynamic_cast<const TapFilters*>(&candidate) != nullptr;
-      },
-      [&] { return std::make_shared<TapFilters>(weights); }));
-}
-
-class ByTapsPlan final : public Conv3dPlan {
+class ByTapsPlan final : public TwoStepPlan {
  public:
   ByTapsPlan(const Conv3dProblem& problem, const Conv3dWeights& weights,
              const Conv3dImplementation& products, DType dtype)
-      : products_{.dtype = dtype,
-                  .frames = problem.frames,
-                  .height = problem.height,
-                  .width = problem.width,
-                  .channels = kTapChannels},
-        filters_(tap_filters(weights)),
-        first_(products.plan(products_of_taps(problem), filters_->weights)) {}
-
-  [[nodiscard]] std::size_t workspace_bytes() const override {
-    return products_at() + products_.bytes();
-  }
-  [[nodiscard]] std::size_t weight_bytes() const override { return first_->weight_bytes(); }
-  [[nodiscard]] std::size_t bytes_to_pack() const override { return first_->bytes_to_pack(); }
-  void load_weights() override { first_->load_weights(); }
-  bool begin() override { return first_->begin(); }
-  void wait() override { first_->wait(); }
-  void prepare(const Scratch& scratch) override { first_->prepare(scratch); }
+      : TwoStepPlan(products, products_of_taps(problem), derived_weights(weights, weights_of_taps),
+                    {.dtype = dtype,
+                     .frames = problem.frames,
+                     .height = problem.height,
+                     .width = problem.width,
+                     .channels = kTapChannels}) {}
 
   void run(const FramesView& x, const FramesView& y, std::byte* workspace,
            void* stream) const override {
-    FramesView products = products_;
-    products.data = workspace + products_at();
-    first_->run(x, products, workspace, stream);
+    const FramesView products = between(workspace);
+    step().run(x, products, workspace, stream);
     device::check(kernels::sum_taps({.dtype = products.dtype,
                                      .frames = y.frames,
                                      .height = y.height,
@@ -63,16 +38,6 @@ class ByTapsPlan final : public Conv3dPlan {
                                      .y = y.data},
                                     static_cast<cudaStream_t>(stream)));
   }
-
- private:
-  // Behind the first step's workspace.
-  [[nodiscard]] std::size_t products_at() const {
-    return Arena::aligned(first_->workspace_bytes());
-  }
-
-  FramesView products_;
-  std::shared_ptr<const TapFilters> filters_;
-  std::unique_ptr<Conv3dPlan> first_;
 };
 
 class CudnnByTaps final : public Conv3dImplementation {

@@ -86,9 +86,13 @@ class Cudnn final : public Conv3dImplementation {
                                                    const Device& device) const override {
     // Beyond this some versions of cuDNN are silently wrong.
     constexpr std::int64_t kMostElements = std::int64_t{1} << 31;
+    constexpr std::int64_t kFew = std::int64_t{64} * 64;  // weights
     if (device.kind != DeviceKind::kCuda) return "runs on a GPU only";
     if (problem.dtype != DType::kBF16) return "bf16 only";
     if (problem.in_channels % 8 != 0) return "channels in multiples of 8 only";
+    if (problem.kernel == KernelSize{} && problem.in_channels * problem.out_channels <= kFew) {
+      return "so few weights want no engine";
+    }
     const std::int64_t plane = problem.height * problem.width;
     const std::int64_t frames = problem.frames + problem.kernel.time - 1;
     if (frames * plane * problem.in_channels >= kMostElements ||
