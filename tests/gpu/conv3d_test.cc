@@ -350,5 +350,18 @@ TEST_F(WinogradOp, TakesAnotherWayWhereF16CouldOverflow) {
   EXPECT_FALSE(plans.conv3d(loud, problem, kGpu).fuses());
 }
 
+TEST(SlowConvolutions, SayWhyTheyAreSlow) {
+  Conv3dWeights weights = weights_of({1, 2, 2, 4, 4});
+  const Case c{1, 2, 2, 4, 4};
+  PlanCache plans;
+  plans.conv3d(weights, problem_of(c, DType::kBF16, false), kGpu);
+  EXPECT_EQ(plans.slow_because(), std::nullopt);  // it takes no time to speak of
+  weights.set_costly();
+  plans.conv3d(weights, problem_of(c, DType::kF32, false), kGpu);
+  EXPECT_EQ(plans.slow_because(), std::nullopt);
+  plans.conv3d(weights, problem_of({2, 2, 2, 4, 4}, DType::kBF16, false), kGpu);
+  EXPECT_EQ(plans.slow_because(), "channels in multiples of 8 only");
+}
+
 }  // namespace
 }  // namespace pantograph::ops

@@ -37,6 +37,9 @@ Session::Session(std::shared_ptr<const Decoder> decoder, const VaeConfig& config
   std::string names;
   for (const std::string& name : plans_.costly_by()) names += (names.empty() ? "" : ", ") + name;
   log(LogLevel::kInfo, "convolutions of the residual blocks: ", names);
+  if (const auto& reason = plans_.slow_because()) {
+    log(LogLevel::kWarning, "decoding without tensor cores, many times slower: ", *reason);
+  }
 }
 
 // Nothing on the GPU may still use what is given back.

@@ -71,6 +71,7 @@ Conv3dPlan& PlanCache::conv3d(const Conv3dWeights& weights, const Conv3dProblem&
   auto& plan = conv3d_[{&weights, problem}];
   if (plan) return *plan;
   std::optional<std::string> not_fast;  // why the first fast one refused
+  std::optional<std::string> refusal;   // the last one
   for (const Conv3dImplementation* implementation : conv3d_implementations()) {
     const bool fast = implementation->fast();
     if (fast && algorithm == Algorithm::kGeneral) continue;
@@ -82,13 +83,17 @@ Conv3dPlan& PlanCache::conv3d(const Conv3dWeights& weights, const Conv3dProblem&
         refuse_to_be_slow(problem, device, not_fast.value_or("this build has no GPU code"));
       }
       plan = implementation->plan(problem, weights);
-      if (weights.costly()) costly_by_.insert(implementation->name());
+      if (weights.costly()) {
+        costly_by_.insert(implementation->name());
+        if (implementation->slow(problem)) slow_because_ = refusal;
+      }
       unprepared_.push_back(plan.get());
       return *plan;
     }
     log(LogLevel::kDebug, "conv3d: ", implementation->name(), " refuses ", problem.in_channels,
         " -> ", problem.out_channels, " on ", problem.frames, " x ", problem.height, " x ",
         problem.width, ": ", *reason);
+    refusal = std::move(reason);
   }
   fail(ErrorKind::kUnsupported, "no implementation of conv3d for ", problem.in_channels, " -> ",
        problem.out_channels, " channels on this device");

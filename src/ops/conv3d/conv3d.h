@@ -165,6 +165,8 @@ class Conv3dImplementation {
   [[nodiscard]] virtual std::string name() const = 0;
   // Whether Algorithm::kFast means it, and Algorithm::kGeneral goes without.
   [[nodiscard]] virtual bool fast() const { return false; }
+  // Whether it computes the problem much more slowly than the device could.
+  [[nodiscard]] virtual bool slow(const Conv3dProblem& /*problem*/) const { return false; }
   // Why this implementation cannot do the problem; nothing where it can.
   [[nodiscard]] virtual std::optional<std::string> refuses(const Conv3dProblem& problem,
                                                            const Device& device) const = 0;
@@ -189,6 +191,8 @@ class PlanCache {
                      const Device& device, Algorithm algorithm = Algorithm::kAuto);
   // Names of the implementations that compute the costly convolutions.
   [[nodiscard]] const std::set<std::string>& costly_by() const { return costly_by_; }
+  // Why one of them computes its convolution slowly; nothing where none does.
+  [[nodiscard]] const std::optional<std::string>& slow_because() const { return slow_because_; }
   // Another op's plan around a convolution: what `make` makes at the first call, nullptr too.
   Plan* other(const Conv3dWeights& weights, const Conv3dProblem& problem,
               const std::function<std::unique_ptr<Plan>()>& make);
@@ -210,6 +214,7 @@ class PlanCache {
   std::map<Key, std::unique_ptr<Plan>> others_;
   std::vector<Plan*> unprepared_;
   std::set<std::string> costly_by_;
+  std::optional<std::string> slow_because_;
 };
 
 // The op. `residual`, of y's shape, is added where given; it may be y itself.

@@ -40,6 +40,9 @@ class DirectPlan final : public Conv3dPlan {
 class Direct final : public Conv3dImplementation {
  public:
   [[nodiscard]] std::string name() const override { return "cuda direct"; }
+  [[nodiscard]] bool slow(const Conv3dProblem& problem) const override {
+    return problem.dtype == DType::kBF16;  // without tensor cores
+  }
   [[nodiscard]] std::optional<std::string> refuses(const Conv3dProblem& problem,
                                                    const Device& device) const override {
     if (device.kind != DeviceKind::kCuda) return "runs on a GPU only";
