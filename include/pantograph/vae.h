@@ -79,8 +79,9 @@ struct DecodeOptions {
   // Latent frames a pass; 0 takes the fastest pass whose memory fits. Frames do not depend on it
   // beyond rounding.
   std::int64_t frames_per_pass = 0;
-  // Latent frames of the whole clip, where they are known: a short one takes less memory, and no
-  // pass is prepared that does not run. 0: not known. Vae::decode knows.
+  // Latent frames of the whole clip, where they are known: a short one takes less memory, above all
+  // a single frame, and no pass is prepared that does not run. No more can be pushed. 0: not known.
+  // Vae::decode knows.
   std::int64_t clip_frames = 0;
   // Bytes that the decode may take of the device in all, its weights and, on a GPU, the libraries
   // included: DecodePlan::total_bytes() of what is chosen. Where memory is short, passes become

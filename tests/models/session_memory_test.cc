@@ -74,6 +74,31 @@ TEST(SessionMemory, AClipShorterThanAPassTakesLess) {
                [&] { return vae.plan(1, 2, options); });
 }
 
+TEST(SessionMemory, AFrameAloneRemembersNothing) {
+  const Vae vae = Vae::open(golden("tiny"));
+  Counter counter;
+  DecodeOptions options;
+  options.frames_per_pass = 1;
+  options.context.allocator = counter.allocator();
+  const std::size_t followed = vae.plan(2, 3, options).bytes;
+  CollectingSink sink;
+  const std::size_t alone = vae.decode(Latents(1, 2, 3).view, sink, options).planned_bytes;
+  EXPECT_LT(alone, followed / 2);
+  EXPECT_EQ(counter.peak, alone);
+}
+
+TEST(SessionMemory, NoMoreIsPushedThanWasPlannedFor) {
+  const Vae vae = Vae::open(golden("tiny"));
+  DecodeOptions options;
+  options.clip_frames = 3;
+  DecodeSession session = vae.decode_session(2, 3, options);
+  CollectingSink sink;
+  session.push(Latents(2, 2, 3).view, sink);
+  expect_error(ErrorKind::kInvalidArgument,
+               {"2 latent frames were pushed after 2 of a clip that was to have 3"},
+               [&] { session.push(Latents(2, 2, 3).view, sink); });
+}
+
 TEST(SessionMemory, DoesNotGrowWithTheClip) {
   const Vae vae = Vae::open(golden("odd"));
   const DecodeSession planned = vae.decode_session(1, 2);

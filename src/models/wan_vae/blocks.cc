@@ -39,7 +39,7 @@ Frames NormedConvolution::room(const Pass& pass, const FramesView& x) const {
 ops::NormedFrames NormedConvolution::normed(const Pass& pass, const FramesView& prepared) const {
   return {.gamma = &gamma_,
           .y = prepared,
-          .history = pass.state->history(this, prepared, conv_.kernel().time - 1)};
+          .history = pass.state->history(pass.ops, this, prepared, conv_.kernel().time - 1)};
 }
 
 Frames NormedConvolution::prepare(const Pass& pass, const FramesView& x) const {
@@ -60,7 +60,8 @@ Frames NormedConvolution::convolve_for(const NormedConvolution& next, const Pass
                                        const FramesView* residual) const {
   FramesView like = prepared.view();
   like.channels = conv_.out_channels();
-  const FramesView history = pass.state->history(&next, like, next.conv_.kernel().time - 1);
+  const FramesView history =
+      pass.state->history(pass.ops, &next, like, next.conv_.kernel().time - 1);
   return ops::conv3d_normed(pass.ops, conv_, std::move(prepared), y, residual, next.gamma_,
                             history);
 }

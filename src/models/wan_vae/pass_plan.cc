@@ -29,8 +29,12 @@ struct Room {
 // Passes that take the memory they would and touch none of it.
 struct Planning {
   Planning(const ClipShape& of, ops::Thrift of_weights, std::size_t of_all)
-      : clip(of), thrift(of_weights), limit(std::max<std::size_t>(of_all, 1)), output(of.patch) {}
-  // One that begins the clip, and one that goes on with it.
+      : clip(of),
+        thrift(of_weights),
+        limit(std::max<std::size_t>(of_all, 1)),
+        state(of.goes_on()),
+        output(of.patch) {}
+  // One that begins the clip and, if there can be one, one that goes on with it.
   void pass(const Decoder& decoder, const PassSize& size, std::int64_t frames) {
     const Pass pass{.ops = {.device = clip.device,
                             .arena = &arena,
@@ -41,6 +45,7 @@ struct Planning {
                     .state = &state,
                     .dtype = clip.dtype};
     for (const bool first : {true, false}) {
+      if (!first && !clip.goes_on()) break;
       arena.bind(nullptr, limit);
       decoder.decode(pass, size, placeholder(clip, frames), clip.scale, first,
                      [&](const Pass& p, const FramesView& patches) { output.emit(p, patches); });

@@ -16,6 +16,7 @@ Session::Session(std::shared_ptr<const Decoder> decoder, const VaeConfig& config
     : decoder_(std::move(decoder)),
       clip_(clip_shape(config, height, width, options)),
       options_(options),
+      state_(clip_.goes_on()),
       output_(config.patch_size) {
   const bool gpu = clip_.device.kind == DeviceKind::kCuda;
   const device::CurrentDevice current(clip_.device);
@@ -76,6 +77,7 @@ Pass Session::pass(ops::PlanCache& plans, bool planning) {
 void Session::plan_passes() {
   ops::PlanCache unused;
   for (const bool first : {true, false}) {
+    if (!first && !clip_.goes_on()) break;
     if (clip_.frames > 0) {
       plan_pass(unused, plan_.size.latent_frames, first);
     } else {
@@ -124,6 +126,11 @@ void Session::check(const TensorView& latents) const {
   if (latents.shape[2] != clip_.height || latents.shape[3] != clip_.width) {
     fail(ErrorKind::kInvalidArgument, "latents of ", latents.shape[2], " x ", latents.shape[3],
          " were pushed into a session made for ", clip_.height, " x ", clip_.width);
+  }
+  if (clip_.frames > 0 && latents.shape[1] > clip_.frames - pushed_) {
+    fail(ErrorKind::kInvalidArgument, latents.shape[1], " latent frames were pushed after ",
+         pushed_, " of a clip that was to have ", clip_.frames,
+         "; make a session of another length, or of 0");
   }
   if (latents.device.kind != DeviceKind::kCpu && latents.device != clip_.device) {
     fail(ErrorKind::kInvalidArgument,

@@ -9,7 +9,7 @@ namespace pantograph::ops {
 
 // 3 x 3 in space by fewer products, for bf16 on Hopper.
 const Conv3dImplementation& winograd_conv3d();
-// 1 x 1 in space, or 3 x 3 to a few channels, for bf16 on Hopper.
+// 1 x 1 in space, or 3 x 3 to or from a few channels, for bf16 on Hopper.
 const Conv3dImplementation& hopper_gemm_conv3d();
 // bf16 convolution by cuDNN's graph API, of which each engine is checked before it is used.
 const Conv3dImplementation& cudnn_conv3d();
