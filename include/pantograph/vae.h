@@ -122,7 +122,10 @@ class PANTOGRAPH_EXPORT DecodeSession {
 
 struct EncodeOptions {
   LatentScale scale = LatentScale::kRaw;  // of the latents that come out
-  std::size_t memory_limit = 0;           // in bytes, weights included; 0: what is free
+  // Frames of the whole clip, where they are known: a single one takes much less memory. No more
+  // can be pushed. 0: not known.
+  std::int64_t clip_frames = 0;
+  std::size_t memory_limit = 0;  // in bytes, weights included; 0: what is free
   ExecutionContext context{};
   CancelToken cancel{};
 };

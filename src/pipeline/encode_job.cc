@@ -72,8 +72,14 @@ EncodeSummary run_encode(const EncodeJob& job, const ProgressCallback& progress)
   LatentCollector latents;
   std::optional<EncodeSession> session;
   EncodeSummary summary;
-  for (Picture picture; reader.next(picture);) {
-    if (!session) session = vae.encode_session(picture.height, picture.width, job.encode);
+  Picture picture, following;
+  for (bool more = reader.next(picture); more; std::swap(picture, following)) {
+    more = reader.next(following);
+    if (!session) {
+      EncodeOptions options = job.encode;
+      options.clip_frames = more ? 0 : 1;
+      session = vae.encode_session(picture.height, picture.width, options);
+    }
     std::vector<float> pixels = to_float(picture);
     session->push(
         TensorView::dense(pixels.data(), DType::kF32, {1, picture.height, picture.width, 3}),

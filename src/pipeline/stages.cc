@@ -54,6 +54,7 @@ std::vector<float> condition(const GenerateRequest& request, const Vae& vae,
   std::vector<float> pixels = to_float(first_frame(request));
   EncodeSession session = vae.encode_session(request.height, request.width,
                                              {.scale = LatentScale::kNormalized,
+                                              .clip_frames = 1,
                                               .memory_limit = options.memory_limit,
                                               .context = options.context,
                                               .cancel = options.cancel});

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "support/expect_error.h"
@@ -92,7 +93,8 @@ class GoldenEncode : public testing::TestWithParam<Encoded> {
 };
 
 TEST_P(GoldenEncode, GivesTheMeanThatDiffusersGives) {
-  EncodeSession session = vae_.encode_session(video_.shape[2], video_.shape[3]);
+  EncodeSession session =
+      vae_.encode_session(video_.shape[2], video_.shape[3], {.clip_frames = video_.shape[1]});
   Collected collected;
   session.push(frames(0, video_.shape[1]), collected.callback());
   session.finish();
@@ -144,6 +146,37 @@ TEST(VaeEncode, FrameCountsOffTheGridAreRefusedWithTheNearest) {
                [](const TensorView&) {});
   test::expect_error(ErrorKind::kInvalidArgument, {"the nearest are 5 and 9"},
                      [&] { session.finish(); });
+}
+
+TEST(VaeEncode, AFrameAloneTakesLess) {
+  const Vae vae = Vae::open(golden("encoder"));
+  const auto taken = [&](std::int64_t clip_frames) {
+    std::size_t bytes = 0;
+    EncodeOptions options{.clip_frames = clip_frames};
+    options.context.allocator = {
+        .allocate = [&](std::size_t more) -> void* {
+          bytes += more;
+          return std::aligned_alloc(256, (more + 255) / 256 * 256);
+        },
+        .deallocate = [](void* pointer, std::size_t) { std::free(pointer); }};
+    (void)vae.encode_session(32, 32, options);
+    return bytes;
+  };
+  EXPECT_LT(taken(1), taken(0) / 2);
+  EXPECT_EQ(taken(5), taken(0));
+}
+
+TEST(VaeEncode, NoMoreIsPushedThanWasPlannedFor) {
+  const Vae vae = Vae::open(golden("encoder"));
+  std::vector<float> pixels(2 * 16 * 16 * 3);
+  EncodeSession session = vae.encode_session(16, 16, {.clip_frames = 1});
+  test::expect_error(ErrorKind::kInvalidArgument,
+                     {"2 frames were pushed after 0 of a clip that was to have 1"}, [&] {
+                       session.push(TensorView::dense(pixels.data(), DType::kF32, {2, 16, 16, 3}),
+                                    [](const TensorView&) {});
+                     });
+  test::expect_error(ErrorKind::kInvalidArgument, {"a clip of -1 frames"},
+                     [&] { (void)vae.encode_session(16, 16, {.clip_frames = -1}); });
 }
 
 TEST(VaeEncode, ACheckpointWithoutEncoderSaysSo) {

@@ -26,7 +26,8 @@ EncoderSession::EncoderSession(std::shared_ptr<const Encoder> encoder, const Vae
       config_(config),
       height_(height),
       width_(width),
-      options_(options) {
+      options_(options),
+      state_(goes_on()) {
   const std::int64_t factor = config.spatial_factor();
   if (height < 1 || width < 1 || height % factor != 0 || width % factor != 0) {
     const auto nearest = [&](std::int64_t size) {
@@ -39,9 +40,14 @@ EncoderSession::EncoderSession(std::shared_ptr<const Encoder> encoder, const Vae
   if (options.context.device.kind != DeviceKind::kCpu) {
     fail(ErrorKind::kUnsupported, "this version encodes on the CPU only");
   }
+  if (options.clip_frames < 0) {
+    fail(ErrorKind::kInvalidArgument, "a clip of ", options.clip_frames,
+         " frames; expected at least 1, or 0 where it is not known");
+  }
   const ThreadLimit threads(options.context.threads);
-  const std::int64_t frames = config_.temporal_factor();
+  const std::int64_t frames = goes_on() ? config_.temporal_factor() : 1;
   for (const bool first : {true, false}) {
+    if (!first && !goes_on()) break;
     // Taken and given back at once: what counts is the arena's peak.
     const Frames planned = encoder_->encode(
         pass(true), pixels_view(nullptr, first ? 1 : frames, height, width), first);
@@ -81,6 +87,12 @@ void EncoderSession::check(const TensorView& frames) const {
       frames.device.kind != DeviceKind::kCpu) {
     fail(ErrorKind::kInvalidArgument, "an encode takes dense f32 frames [n, ", height_, ", ",
          width_, ", 3] on the CPU, not ", to_string(frames.dtype), " ", shape_text(frames.sizes()));
+  }
+  const std::int64_t before = taken_ + waiting_;
+  if (options_.clip_frames > 0 && frames.shape[0] > options_.clip_frames - before) {
+    fail(ErrorKind::kInvalidArgument, frames.shape[0], " frames were pushed after ", before,
+         " of a clip that was to have ", options_.clip_frames,
+         "; make a session of another length, or of 0");
   }
 }
 
