@@ -9,7 +9,6 @@
 namespace pantograph::ops {
 namespace {
 
-constexpr std::int64_t kTaps = 9;  // in space
 constexpr std::int64_t kDepthStep = 64;
 // Patches of more would take longer to write than they save.
 constexpr std::int64_t kMostChannels = 64;
@@ -44,15 +43,14 @@ class ByPatchesPlan final : public TwoStepPlan {
 }  // namespace
 
 std::int64_t patch_channels(std::int64_t in_channels) {
-  return (kTaps * in_channels + kDepthStep - 1) / kDepthStep * kDepthStep;
+  return (kTapsInSpace * in_channels + kDepthStep - 1) / kDepthStep * kDepthStep;
 }
 
 std::optional<std::string> refuse_by_patches(const Conv3dProblem& p) {
-  if (p.kernel.height != 3 || p.kernel.width != 3) return "3 x 3 in space only";
+  if (auto reason = refuse_two_steps(p)) return reason;
   if (p.in_channels % 8 != 0 || p.in_channels > kMostChannels) {
     return "from 8 k channels, at most 64, only";
   }
-  if (p.accumulate || p.shift != KernelShift{}) return "no residual and no shifts";
   return std::nullopt;
 }
 
@@ -70,8 +68,8 @@ Conv3dWeights weights_of_patches(const Conv3dWeights& weights) {
   const std::vector<float> values = weights.weight().to_f32();
   std::vector<float> sorted(static_cast<std::size_t>(out * channels * time));
   for (std::int64_t i = 0; i < std::ssize(values); ++i) {
-    const std::int64_t tap = i % kTaps, t = i / kTaps % time;
-    const std::int64_t c = i / kTaps / time % in, o = i / kTaps / time / in;
+    const std::int64_t tap = i % kTapsInSpace, t = i / kTapsInSpace % time;
+    const std::int64_t c = i / kTapsInSpace / time % in, o = i / kTapsInSpace / time / in;
     sorted[static_cast<std::size_t>((o * channels + tap * in + c) * time + t)] =
         values[static_cast<std::size_t>(i)];
   }

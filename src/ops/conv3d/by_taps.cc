@@ -11,7 +11,7 @@
 namespace pantograph::ops {
 namespace {
 
-constexpr std::int64_t kTaps = 9, kMiddleTap = 4;  // in space
+constexpr std::int64_t kMiddleTap = kTapsInSpace / 2;
 
 class ByTapsPlan final : public TwoStepPlan {
  public:
@@ -57,11 +57,10 @@ class CudnnByTaps final : public Conv3dImplementation {
 }  // namespace
 
 std::optional<std::string> refuse_by_taps(const Conv3dProblem& p) {
-  if (p.kernel.height != 3 || p.kernel.width != 3) return "3 x 3 in space only";
-  if (p.out_channels % 4 != 0 || kTaps * p.out_channels > kTapChannels) {
+  if (auto reason = refuse_two_steps(p)) return reason;
+  if (p.out_channels % 4 != 0 || kTapsInSpace * p.out_channels > kTapChannels) {
     return "to 4, 8 or 12 channels only";
   }
-  if (p.accumulate || p.shift != KernelShift{}) return "no residual and no shifts";
   return std::nullopt;
 }
 
@@ -79,8 +78,8 @@ Conv3dWeights weights_of_taps(const Conv3dWeights& weights) {
   const std::vector<float> values = weights.weight().to_f32();
   std::vector<float> sorted(static_cast<std::size_t>(kTapChannels * row));
   for (std::int64_t i = 0; i < std::ssize(values); ++i) {
-    const std::int64_t tap = i % kTaps, o = i / kTaps / row;
-    sorted[static_cast<std::size_t>((tap * out + o) * row + i / kTaps % row)] =
+    const std::int64_t tap = i % kTapsInSpace, o = i / kTapsInSpace / row;
+    sorted[static_cast<std::size_t>((tap * out + o) * row + i / kTapsInSpace % row)] =
         values[static_cast<std::size_t>(i)];
   }
   std::vector<float> bias(static_cast<std::size_t>(kTapChannels));

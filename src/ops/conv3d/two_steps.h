@@ -3,11 +3,22 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "ops/conv3d/conv3d.h"
 
 namespace pantograph::ops {
+
+inline constexpr std::int64_t kTapsInSpace = 9;
+
+// Why a problem is none for two steps, whichever they are; nothing where it is one.
+inline std::optional<std::string> refuse_two_steps(const Conv3dProblem& p) {
+  if (p.kernel.height != 3 || p.kernel.width != 3) return "3 x 3 in space only";
+  if (p.accumulate || p.shift != KernelShift{}) return "no residual and no shifts";
+  return std::nullopt;
+}
 
 using DeriveWeights = Conv3dWeights (*)(const Conv3dWeights&);
 
