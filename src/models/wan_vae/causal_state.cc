@@ -28,13 +28,15 @@ FramesView CausalState::history(const ops::Context& context, const void* owner, 
 
 void CausalState::restore(const ops::Context& context, const void* owner, const FramesView& x,
                           std::int64_t count) {
-  ops::copy_frames(context, history(context, owner, x, count), x.slice(-count, count));
+  const FramesView room = x.slice(-count, count);
+  if (!remembers_) return ops::clear_frames(context, room);
+  ops::copy_frames(context, history(context, owner, x, count), room);
 }
 
 void CausalState::save(const ops::Context& context, const void* owner, const FramesView& x,
                        std::int64_t count) {
-  const FramesView kept = history(context, owner, x, count);
-  if (remembers_) ops::copy_frames(context, x.slice(x.frames - count, count), kept);
+  if (!remembers_) return;
+  ops::copy_frames(context, x.slice(x.frames - count, count), history(context, owner, x, count));
 }
 
 }  // namespace pantograph::wan_vae

@@ -5,6 +5,7 @@
 
 #include "core/parallel.h"
 #include "core/text.h"
+#include "models/wan_vae/clip_length.h"
 
 namespace pantograph::wan_vae {
 namespace {
@@ -27,7 +28,7 @@ EncoderSession::EncoderSession(std::shared_ptr<const Encoder> encoder, const Vae
       height_(height),
       width_(width),
       options_(options),
-      state_(goes_on()) {
+      state_(goes_on(options.clip_frames)) {
   const std::int64_t factor = config.spatial_factor();
   if (height < 1 || width < 1 || height % factor != 0 || width % factor != 0) {
     const auto nearest = [&](std::int64_t size) {
@@ -40,14 +41,12 @@ EncoderSession::EncoderSession(std::shared_ptr<const Encoder> encoder, const Vae
   if (options.context.device.kind != DeviceKind::kCpu) {
     fail(ErrorKind::kUnsupported, "this version encodes on the CPU only");
   }
-  if (options.clip_frames < 0) {
-    fail(ErrorKind::kInvalidArgument, "a clip of ", options.clip_frames,
-         " frames; expected at least 1, or 0 where it is not known");
-  }
+  check_clip_length(options.clip_frames, "frames");
   const ThreadLimit threads(options.context.threads);
-  const std::int64_t frames = goes_on() ? config_.temporal_factor() : 1;
+  const bool more = goes_on(options.clip_frames);
+  const std::int64_t frames = more ? config_.temporal_factor() : 1;
   for (const bool first : {true, false}) {
-    if (!first && !goes_on()) break;
+    if (!first && !more) break;
     // Taken and given back at once: what counts is the arena's peak.
     const Frames planned = encoder_->encode(
         pass(true), pixels_view(nullptr, first ? 1 : frames, height, width), first);
@@ -88,12 +87,7 @@ void EncoderSession::check(const TensorView& frames) const {
     fail(ErrorKind::kInvalidArgument, "an encode takes dense f32 frames [n, ", height_, ", ",
          width_, ", 3] on the CPU, not ", to_string(frames.dtype), " ", shape_text(frames.sizes()));
   }
-  const std::int64_t before = taken_ + waiting_;
-  if (options_.clip_frames > 0 && frames.shape[0] > options_.clip_frames - before) {
-    fail(ErrorKind::kInvalidArgument, frames.shape[0], " frames were pushed after ", before,
-         " of a clip that was to have ", options_.clip_frames,
-         "; make a session of another length, or of 0");
-  }
+  check_push(frames.shape[0], taken_ + waiting_, options_.clip_frames, "frames");
 }
 
 void EncoderSession::push(const TensorView& frames, const LatentCallback& receive) {

@@ -22,8 +22,6 @@ class EncoderSession {
   [[nodiscard]] std::size_t planned_bytes() const { return slab_.bytes() + state_.bytes(); }
 
  private:
-  // Whether frames follow on the first one.
-  [[nodiscard]] bool goes_on() const { return options_.clip_frames != 1; }
   void check(const TensorView& frames) const;
   void encode_pending(const LatentCallback& receive);
   [[nodiscard]] Pass pass(bool planning);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/memory.h"
+#include "models/wan_vae/clip_length.h"
 
 namespace pantograph::wan_vae {
 namespace {
@@ -32,7 +33,7 @@ struct Planning {
       : clip(of),
         thrift(of_weights),
         limit(std::max<std::size_t>(of_all, 1)),
-        state(of.goes_on()),
+        state(goes_on(of.frames)),
         output(of.patch) {}
   // One that begins the clip and, if there can be one, one that goes on with it.
   void pass(const Decoder& decoder, const PassSize& size, std::int64_t frames) {
@@ -45,7 +46,7 @@ struct Planning {
                     .state = &state,
                     .dtype = clip.dtype};
     for (const bool first : {true, false}) {
-      if (!first && !clip.goes_on()) break;
+      if (!first && !goes_on(clip.frames)) break;
       arena.bind(nullptr, limit);
       decoder.decode(pass, size, placeholder(clip, frames), clip.scale, first,
                      [&](const Pass& p, const FramesView& patches) { output.emit(p, patches); });
@@ -149,10 +150,7 @@ ClipShape clip_shape(const VaeConfig& config, std::int64_t height, std::int64_t 
     fail(ErrorKind::kInvalidArgument, options.frames_per_pass,
          " latent frames a pass; expected at least 1, or 0 to let the program choose");
   }
-  if (options.clip_frames < 0) {
-    fail(ErrorKind::kInvalidArgument, "a clip of ", options.clip_frames,
-         " latent frames; expected at least 1, or 0 where it is not known");
-  }
+  check_clip_length(options.clip_frames, "latent frames");
   const Device& device = options.context.device;
   if (device.kind == DeviceKind::kCuda) device::require_gpu(device.index);
   return {.channels = config.latent_channels,

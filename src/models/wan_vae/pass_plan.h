@@ -22,9 +22,6 @@ struct ClipShape {
   Device device{};
   DType dtype = DType::kF32;  // of activations
   Algorithm algorithm = Algorithm::kAuto;
-
-  // Whether latent frames follow on others, so that there is something to remember.
-  [[nodiscard]] bool goes_on() const { return frames != 1; }
 };
 
 // Throws Error for sizes and options that cannot be, and for a device that is not there.

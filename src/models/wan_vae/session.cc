@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "core/parallel.h"
 #include "core/stopwatch.h"
+#include "models/wan_vae/clip_length.h"
 #include "ops/cuda.h"
 
 namespace pantograph::wan_vae {
@@ -16,7 +17,7 @@ Session::Session(std::shared_ptr<const Decoder> decoder, const VaeConfig& config
     : decoder_(std::move(decoder)),
       clip_(clip_shape(config, height, width, options)),
       options_(options),
-      state_(clip_.goes_on()),
+      state_(goes_on(clip_.frames)),
       output_(config.patch_size) {
   const bool gpu = clip_.device.kind == DeviceKind::kCuda;
   const device::CurrentDevice current(clip_.device);
@@ -77,7 +78,7 @@ Pass Session::pass(ops::PlanCache& plans, bool planning) {
 void Session::plan_passes() {
   ops::PlanCache unused;
   for (const bool first : {true, false}) {
-    if (!first && !clip_.goes_on()) break;
+    if (!first && !goes_on(clip_.frames)) break;
     if (clip_.frames > 0) {
       plan_pass(unused, plan_.size.latent_frames, first);
     } else {
@@ -127,11 +128,7 @@ void Session::check(const TensorView& latents) const {
     fail(ErrorKind::kInvalidArgument, "latents of ", latents.shape[2], " x ", latents.shape[3],
          " were pushed into a session made for ", clip_.height, " x ", clip_.width);
   }
-  if (clip_.frames > 0 && latents.shape[1] > clip_.frames - pushed_) {
-    fail(ErrorKind::kInvalidArgument, latents.shape[1], " latent frames were pushed after ",
-         pushed_, " of a clip that was to have ", clip_.frames,
-         "; make a session of another length, or of 0");
-  }
+  check_push(latents.shape[1], pushed_, clip_.frames, "latent frames");
   if (latents.device.kind != DeviceKind::kCpu && latents.device != clip_.device) {
     fail(ErrorKind::kInvalidArgument,
          "latents must lie in host memory or on the device of the decode");
